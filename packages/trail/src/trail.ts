@@ -244,9 +244,7 @@ export class Trail {
     const foreign = this.#store.imports.get(id)?.keys ?? []
     const own = this.keys.filter(({ key }) => !foreign.some(each => each.key === key))
     const given = { head, at, keys: [...foreign, ...own], signer, content, cipher: this.#cipher }
-    const { tiers } = this.#store
-    const source = { replay: (run: RunId) => this.#store.replay(run), manifests: (run: RunId) => tiers.manifests(run) }
-    return ok(exportRun(source, given))
+    return ok(exportRun(this.#store, given))
   }
 
   async #headAt(run: RunId, seq: number): Promise<RunHead | undefined> {
@@ -282,9 +280,8 @@ export class Trail {
     const unreadable: string[] = []
     for await (const records of this.#store.scan()) {
       for (const record of records) {
-        if (record.kind === 'entry') verifierOf(record.run).entry(record)
-        else if (record.kind === 'bridge') verifierOf(record.run).bridge(record)
-        else if (record.kind === 'damage') unreadable.push(record.where)
+        if (record.kind === 'damage') unreadable.push(record.where)
+        else if (record.kind !== 'object') verifierOf(record.run).take(record)
       }
     }
     for (const [run, verifier] of verifiers) await judgeDeletions(this.#store, run, verifier)

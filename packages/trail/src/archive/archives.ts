@@ -10,7 +10,6 @@ import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import { readRecord, spanRecord } from '../log/record.ts'
 import { sha256 } from '../run/chain.ts'
 import type { RunHead } from '../store/store.ts'
-import { dropAbandoned } from './abandoned.ts'
 import { Catalogue } from './catalogue.ts'
 import { keepKeys } from './cold-keys.ts'
 import { archiveHashOf, type Contents } from './contents.ts'
@@ -28,6 +27,7 @@ import {
   safeName,
   withoutTier,
 } from './layout.ts'
+import { dropAbandoned } from './leftovers.ts'
 import type { Manifest } from './manifest.ts'
 import type { Replica } from './replica.ts'
 import type { Squeeze } from './squeeze.ts'

@@ -3,7 +3,7 @@ import { canonicalize } from '@parley/core'
 import type { StoredEntry } from '../entry.ts'
 import { damagedError } from '../errors.ts'
 import { pause } from '../log/pause.ts'
-import { KIND_ENTRY, readEntry, readObject, recordBound, spanRecord, writeRecord } from '../log/record.ts'
+import { KIND_ENTRY, readEntry, readObject, spanRecord } from '../log/record.ts'
 import { globalEntry, sha256 } from '../run/chain.ts'
 import type { Manifest } from './manifest.ts'
 
@@ -35,13 +35,6 @@ export async function contentsOf(packed: Uint8Array, ordinals: readonly number[]
     if ((entries.length + objects.length) % SLICE === 0) await pause()
   }
   return { bytes, entries, objects }
-}
-
-export function packEntries(entries: readonly StoredEntry[]): Buffer {
-  const target = Buffer.allocUnsafe(entries.reduce((sum, entry) => sum + recordBound(entry), 0))
-  let length = 0
-  for (const entry of entries) length = writeRecord(target, length, entry)
-  return target.subarray(0, length)
 }
 
 function listed(stored: StoredEntry): Omit<Manifest['entries'][number], 'at' | 'length'> {

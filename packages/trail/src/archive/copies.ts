@@ -6,7 +6,6 @@ import { pause } from '../log/pause.ts'
 import { spanRecord } from '../log/record.ts'
 import { sha256 } from '../run/chain.ts'
 import type { RestoreReport } from '../store/store.ts'
-import { abandonedIn, dropAbandoned } from './abandoned.ts'
 import { type Archives, blobsOf } from './archives.ts'
 import {
   archiveName,
@@ -22,6 +21,7 @@ import {
   WHOLE,
 } from './layout.ts'
 import type { Leftovers } from './leftovers.ts'
+import { abandonedIn, dropAbandoned } from './leftovers.ts'
 import { type Manifest, manifestIn, manifestNames, notedIn } from './manifest.ts'
 import type { Replica } from './replica.ts'
 import type { Squeeze } from './squeeze.ts'

@@ -35,6 +35,6 @@ export class HeldRun {
   }
 }
 
-function isBehind(a: RunPoint, b: RunPoint): boolean {
+export function isBehind(a: RunPoint, b: RunPoint): boolean {
   return a.seq > b.seq || (a.seq === b.seq && a.objects > b.objects)
 }

@@ -2,6 +2,7 @@
 import { compile, type EntryId, type ObjectId, type RunId, type Static, Type, type WorkspaceId } from '@parley/core'
 import { type Files, readWhole } from '../log/files.ts'
 import { Count, closed, Hash, idOf, readJson, Seq, Time } from '../shapes.ts'
+import type { BridgedEntry } from '../store/store.ts'
 import { archiveName, recordsFile } from './layout.ts'
 import { unpackSync } from './squeeze.ts'
 
@@ -140,4 +141,12 @@ export function notedIn(tier: Files, folder: string, archive: number): Manifest 
     }
   }
   return undefined
+}
+
+/** An entry that was deleted, as its manifest tells of it (W-TRAIL-29). */
+export function bridgeOf(
+  run: RunId,
+  { seq, workspace, hash, local_hash }: Pick<Manifest['entries'][number], 'seq' | 'workspace' | 'hash' | 'local_hash'>,
+): BridgedEntry {
+  return { kind: 'bridge', run, seq, workspace, hash, localHash: local_hash ?? undefined }
 }

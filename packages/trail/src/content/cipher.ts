@@ -109,17 +109,19 @@ export class ContentCipher {
     return proof === this.#proofOf(object, data.slice(CONTENT_AT))
   }
 
-  open(text: string, place: ContentPlace): string {
+  /** `given`: a key that its holder was given, in place of the secret's own. */
+  open(text: string, place: ContentPlace, given?: ContentKey): string {
     const sealed = this.#parse(text, place)
-    return opened(sealed, place, this.keys.of(place.run, sealed.scope))
+    return opened(sealed, place, given ?? this.keys.of(place.run, sealed.scope))
   }
 
-  /** The same with nothing but the keys of a ring. */
-  async openWith(ring: ContentKeyRing, text: string, place: ContentPlace): Promise<string> {
-    const sealed = this.#parse(text, place)
-    const key = await ring.key(sealed.scope)
+  /** The key of a ring for a sealed object; undefined for an object that needs none. */
+  async keyOf(ring: ContentKeyRing, object: StoredObject): Promise<ContentKey | undefined> {
+    if (!isSealed(object.data)) return undefined
+    const place = placeOf(object)
+    const key = await ring.key(this.#parse(object.data, place).scope)
     if (!key) throw keyMissing(place, 'not_given')
-    return opened(sealed, place, key)
+    return key
   }
 
   #parse(text: string, place: ContentPlace): Sealed {
@@ -159,22 +161,12 @@ export function unwrapProven(object: StoredObject): StoredObject {
  * The object with its content opened. Unsealed content is not checked here (`proofOf`). Throws `content_key_missing`
  * without the right secret, and `content_damaged` where the content was changed.
  */
-export function openObject(object: StoredObject, cipher: ContentCipher | undefined): StoredObject {
+export function openObject(object: StoredObject, cipher: ContentCipher | undefined, given?: ContentKey): StoredObject {
   if (!isSealed(object.data)) return unwrapProven(object)
   const place = placeOf(object)
   if (!cipher) throw keyMissing(place, 'no_secret')
   const { blob: _blob, ...rest } = object
-  return { ...rest, data: cipher.open(object.data, place) }
-}
-
-/** The same with nothing but the keys of a ring. */
-export async function openObjectWith(
-  ring: ContentKeyRing,
-  object: StoredObject,
-  cipher: ContentCipher | undefined,
-): Promise<StoredObject> {
-  if (!cipher || !isSealed(object.data)) return openObject(object, cipher)
-  return { ...object, data: await cipher.openWith(ring, object.data, placeOf(object)) }
+  return { ...rest, data: cipher.open(object.data, place, given) }
 }
 
 /** For an object that is not what its run has sealed or proven. */

@@ -10,7 +10,6 @@ import {
   damagedContent,
   isSealed,
   openObject,
-  openObjectWith,
   proofOf,
   SEALINGS,
   type Sealing,
@@ -66,14 +65,15 @@ export class RunContent {
     return proof === 'missing' && this.#proven ? 'forged' : proof
   }
 
-  open(object: StoredObject): StoredObject {
-    this.#require(object)
-    return openObject(object, this.#cipher)
+  open(object: StoredObject, given?: ContentKey): StoredObject {
+    const strict = this.#cipher !== undefined && this.#cipher.sealing !== 'none'
+    if (strict && (this.#began ?? 'none') !== 'none' && !isSealed(object.data)) throw damagedContent(object)
+    return openObject(object, this.#cipher, given)
   }
 
-  openWith(ring: ContentKeyRing, object: StoredObject): Promise<StoredObject> {
-    this.#require(object)
-    return openObjectWith(ring, object, this.#cipher)
+  /** See `ContentCipher.keyOf`. */
+  async keyOf(ring: ContentKeyRing, object: StoredObject): Promise<ContentKey | undefined> {
+    return this.#cipher?.keyOf(ring, object)
   }
 
   /** The key of a scope, for a runtime to hand over; undefined where the trail has no secret. */
@@ -93,11 +93,6 @@ export class RunContent {
     } catch {
       return undefined
     }
-  }
-
-  #require(object: StoredObject): void {
-    const strict = this.#cipher !== undefined && this.#cipher.sealing !== 'none'
-    if (strict && (this.#began ?? 'none') !== 'none' && !isSealed(object.data)) throw damagedContent(object)
   }
 }
 

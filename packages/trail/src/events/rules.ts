@@ -18,13 +18,7 @@ export const GENESIS_FIELDS = [
   'protocol_version',
   'deployment_model',
 ] as const
-type GenesisField = (typeof GENESIS_FIELDS)[number]
-
 type WorkspaceCreated = EventBody<'workspace_created'>
-export type GenesisBody = WorkspaceCreated & { parent: null } & {
-  [F in GenesisField]-?: Exclude<WorkspaceCreated[F], undefined>
-}
-
 /** W-TRAIL-13 */
 function genesisFields(body: WorkspaceCreated): string | undefined {
   const isRoot = body.parent === null

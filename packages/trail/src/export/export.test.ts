@@ -288,7 +288,7 @@ test('the first entry that was changed is named', async () => {
     replay: async function* () {
       yield* change
     },
-    manifests: async () => [],
+    tiers: { manifests: async () => [] },
   }
   for await (const part of exportRun(source, {
     head,
@@ -314,7 +314,7 @@ test('content that was changed and sealed by somebody else is not accepted from 
     replay: async function* () {
       yield* changed
     },
-    manifests: async () => [],
+    tiers: { manifests: async () => [] },
   }
   const stranger = ed25519Signer(Buffer.alloc(32, 3))
   const keys = [...t.trail.keys, { key: stranger.id, since: AT, until: null }]

@@ -10,6 +10,7 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { fingerprint } from '@parley/keys'
+import { bridgeOf } from '../archive/manifest.ts'
 import { isSealed } from '../content/cipher.ts'
 import type { EntryDraft, StoredEntry, StoredObject, StoredRecord } from '../entry.ts'
 import { isTerminal, type WorkspaceState } from '../events/index.ts'
@@ -18,7 +19,7 @@ import { trailLimits } from '../limits.ts'
 import { pause } from '../log/pause.ts'
 import { KIND_BLOB, KIND_HOLE, readRecord, spanRecord } from '../log/record.ts'
 import { signatureValid } from '../signing.ts'
-import type { BridgedEntry, RunHead } from '../store/store.ts'
+import type { RunHead } from '../store/store.ts'
 import type { Finding } from '../verify/report.ts'
 import { RunVerifier } from '../verify/verify.ts'
 import {
@@ -265,17 +266,7 @@ class Examination {
   async #bridges(bridges: Bridges | undefined, number: number): Promise<void> {
     if (!bridges) return this.problem(`Part ${number} of the file, which bridges deleted entries, cannot be read.`)
     const { run } = this.#header
-    const entries = bridges.map(
-      ({ seq, workspace, hash, local_hash }): BridgedEntry => ({
-        kind: 'bridge',
-        run,
-        seq,
-        workspace,
-        hash,
-        localHash: local_hash ?? undefined,
-      }),
-    )
-    for (const entry of entries) {
+    for (const entry of bridges.map(each => bridgeOf(run, each))) {
       if (entry.seq !== this.#seq + 1)
         this.problem(`Part ${number} of the file bridges entry ${entry.seq} at the wrong place.`)
       this.#verifier.bridge(entry)

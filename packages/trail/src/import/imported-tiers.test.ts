@@ -70,7 +70,7 @@ async function exportedWithout(
     replay: async function* () {
       yield* records.filter(each => !gone(each.seq))
     },
-    manifests: async () => [manifest],
+    tiers: { manifests: async () => [manifest] },
   }
   const { seq, hash } = records.findLast((each): each is StoredEntry => each.kind === 'entry')!
   const head = { run: script.run.id, seq, hash }

@@ -11,7 +11,7 @@ import type { Bridges } from '../export/format.ts'
 import { trailLimits } from '../limits.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
-import { recordBound, writeRecord } from '../log/record.ts'
+import { packRecords, recordBound } from '../log/record.ts'
 import { sha256 } from '../run/chain.ts'
 import { IMPORTS } from './import-record.ts'
 
@@ -69,15 +69,12 @@ export class Staging {
   /** What was taken is durable then, and still counts for nothing. */
   async flush(): Promise<void> {
     if (this.#waiting.length === 0) return
-    const target = Buffer.allocUnsafe(this.#waiting.reduce((sum, record) => sum + recordBound(record), 0))
-    let length = 0
-    for (const record of this.#waiting) length = writeRecord(target, length, record)
-    const { bytes, entries, objects } = await contentsOf(target.subarray(0, length), this.#ordinals)
+    const { bytes, entries, objects } = await contentsOf(packRecords(this.#waiting), this.#ordinals)
     this.#waiting = []
     this.#bytes = 0
     this.#ordinals = []
     const packed = await this.#options.squeeze.compress(bytes)
-    await this.#keep({ deleted: false, bytes: length, sha256: sha256(packed), entries, objects }, packed)
+    await this.#keep({ deleted: false, bytes: bytes.length, sha256: sha256(packed), entries, objects }, packed)
   }
 
   async #keep(

@@ -181,8 +181,7 @@ export async function highwayActivity(
   const linked =
     user === undefined ? found : await gather(run, reader, { event_type: [...LINKED_EVENTS, 'recovery_completed'] })
   if (!linked.ok) return linked
-  const { workspaces } = await run.model()
-  const roles = new Set([...workspaces.values()].map(({ role }) => role))
+  const roles = await rolesOf(run)
   const entries = found.value.filter(entry => HIGHWAY_EVENTS.includes(entry.event_type) || isHuman(entry.actor, roles))
   const known = new Map([...linked.value, ...entries].map(entry => [entry.seq, entry]))
   const order = new CausalOrder([...known.values()])
@@ -199,8 +198,7 @@ export async function compareRuns(
   for (const run of runs) {
     const found = await gather(run, reader, {})
     if (!found.ok) return found
-    const { workspaces } = await run.model()
-    metrics.push(measure(run.id, found.value, new Set([...workspaces.values()].map(({ role }) => role))))
+    metrics.push(measure(run.id, found.value, await rolesOf(run)))
   }
   return ok(metrics)
 }
@@ -252,6 +250,10 @@ async function gather(run: RunTrail, reader: TrailReader, filter: TrailFilter): 
 
 function is<T extends EventType>(entry: Entry, type: T): entry is Entry<T> & { readonly body: EventBody<T> } {
   return entry.event_type === type
+}
+
+async function rolesOf(run: RunTrail): Promise<ReadonlySet<string>> {
+  return new Set([...(await run.model()).workspaces.values()].map(({ role }) => role))
 }
 
 function isHuman(actor: string, roles: ReadonlySet<string>): boolean {

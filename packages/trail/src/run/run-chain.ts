@@ -5,6 +5,7 @@ import type { EntryDraft, StoredEntry } from '../entry.ts'
 import { actorAdmitted } from '../events/actor.ts'
 import { filedUnder } from '../events/filing.ts'
 import { checkBody, type EventBody, type EventType, isTerminal } from '../events/index.ts'
+import type { BridgedEntry } from '../store/store.ts'
 import { link } from './chain.ts'
 
 /** What a finished run still takes, all system-level (W-TRAIL-13). */
@@ -136,7 +137,7 @@ export class RunChain {
   }
 
   /** Takes the place of an entry that was deleted after its retention: only its manifest still tells of it. */
-  bridge(workspace: WorkspaceId | null, timestamp: Timestamp, hash: string, localHash: string | undefined): void {
+  bridge({ workspace, hash, localHash }: BridgedEntry, timestamp: Timestamp): void {
     this.#seq++
     this.#hash = hash
     // A run begins with its root.

@@ -1,6 +1,7 @@
 // What is held in memory of one run: where its chains stand, and the read model. Folded from what is durable; it can be
 // kept as plain data and resumed, so that opening a long run need not read all of it.
 import type { ObjectId, RunId } from '@parley/core'
+import { bridgeOf } from '../archive/manifest.ts'
 import type { Entry, EntryDraft, TrailObject } from '../entry.ts'
 import { type ModelState, RunModel } from '../query/model.ts'
 import type { BridgedEntry, TrailStore } from '../store/store.ts'
@@ -72,11 +73,10 @@ export class RunState {
     while (this.chain.seq + 1 < until) {
       const gone = bySeq.get(this.chain.seq + 1)
       if (!gone) break
-      const { seq, workspace, hash } = gone
-      const localHash = gone.local_hash ?? undefined
-      this.chain.bridge(workspace, gone.timestamp, hash, localHash)
-      this.model.bridge(workspace, seq)
-      bridged.push({ kind: 'bridge', run: this.run, seq, workspace, hash, localHash })
+      const bridge = bridgeOf(this.run, gone)
+      this.chain.bridge(bridge, gone.timestamp)
+      this.model.bridge(bridge.workspace, bridge.seq)
+      bridged.push(bridge)
     }
     return bridged
   }

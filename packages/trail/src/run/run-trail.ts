@@ -33,7 +33,7 @@ import { globalEntry } from './chain.ts'
 import type { ChainMark, RunChain } from './run-chain.ts'
 import { type ReplayOptions, RunReading } from './run-reading.ts'
 import type { RunState, TrailState } from './run-state.ts'
-import { type Forged, readObject, readObjectWith, storeObject } from './stored-object.ts'
+import { type Forged, readObject, storeObject } from './stored-object.ts'
 
 export interface Batch {
   readonly entries: readonly EntryDraft[]
@@ -233,7 +233,8 @@ export class RunTrail {
     const stored = await this.#store.object(this.id, id)
     if (!stored) return undefined
     await this.content.learn()
-    return ring ? readObjectWith(ring, stored, this.content, forged) : readObject(stored, this.content, forged)
+    const key = ring && (await this.content.keyOf(ring, stored))
+    return readObject(stored, this.content, forged, key)
   }
 
   /** What `resume` takes later; undefined before the run was read, and while batches are on their way. */
@@ -269,11 +270,7 @@ export class RunTrail {
     const verifier = new RunVerifier(this.id, checks)
     if (!behind) for await (const lost of this.#store.lostArchives(this.id)) verifier.lost(lost)
     for await (const records of this.#store.scan(this.id, behind?.seq)) {
-      for (const record of records) {
-        if (record.kind === 'entry') verifier.entry(record)
-        else if (record.kind === 'bridge') verifier.bridge(record)
-        else if (record.kind === 'damage') verifier.unreadable(record.where)
-      }
+      for (const record of records) verifier.take(record)
     }
     await judgeDeletions(this.#store, this.id, verifier)
     return verifier.finish()

@@ -1,7 +1,7 @@
 // Which entries of terminal workspaces move to the cold tier, and the summaries of that (W-TRAIL-27), which are
 // proposed to the runtime.
 import { invariant, type Result, type RunId, refuse, type Timestamp, type WorkspaceId } from '@parley/core'
-import type { Manifest } from '../archive/manifest.ts'
+import { bridgeOf, type Manifest } from '../archive/manifest.ts'
 import type { ProposedEntry } from '../entry.ts'
 import { damagedError } from '../errors.ts'
 import { compactionClass } from '../events/registry.ts'
@@ -137,9 +137,7 @@ export async function findUnsound(store: TrailStore, run: RunId): Promise<Sound<
   const verifier = new RunVerifier(run, { skipSignatures: true })
   const gone = new Map<number, BridgedEntry>()
   for (const { deleted, entries } of await store.tiers.manifests(run)) {
-    if (!deleted) continue
-    for (const { seq, workspace, hash, local_hash } of entries)
-      gone.set(seq, { kind: 'bridge', run, seq, workspace, hash, localHash: local_hash ?? undefined })
+    if (deleted) for (const entry of entries) gone.set(entry.seq, bridgeOf(run, entry))
   }
   let next = 1
   for await (const record of store.replay(run)) {

@@ -2,7 +2,7 @@
 import type { RunId } from '@parley/core'
 import type { Catalogue } from '../archive/catalogue.ts'
 import type { Contents } from '../archive/contents.ts'
-import { HeldRun } from '../archive/held.ts'
+import { HeldRun, isBehind } from '../archive/held.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { damagedError } from '../errors.ts'
 import type { RunPoint, RunUsage } from '../index/contract.ts'
@@ -45,9 +45,7 @@ export class RunFiles {
   }
 
   furthest(until: RunPoint): RunPoint {
-    const known = this.held.until
-    const behind = until.seq > known.seq || (until.seq === known.seq && until.objects > known.objects)
-    return behind ? until : known
+    return isBehind(until, this.held.until) ? until : this.held.until
   }
 }
 

@@ -141,12 +141,7 @@ export class SegmentStore implements TrailStore {
       reader: this.#reader,
       index: this.#index,
       writer: this.#writer,
-      readOnly: this.readOnly,
-      head: run => this.head(run),
-      runs: () => this.runs(),
-      replay: run => this.replay(run),
-      foreign: run => this.imports.get(run)?.keys,
-      position: () => this.#position,
+      store: this,
       scanned: () => this.#scans > 0,
     })
   }

@@ -3,23 +3,23 @@
 // crash leaves every record where it counts (docs/decisions/0014). Appends and queries continue meanwhile.
 import { formatTimestamp, invariant, ParleyError, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
 import type { ArchiveDraft, Archives } from '../archive/archives.ts'
-import { contentsOf, packEntries } from '../archive/contents.ts'
+import { contentsOf } from '../archive/contents.ts'
 import { type ColdCopies, replicateCold, restoreCold } from '../archive/copies.ts'
 import { HeldRun } from '../archive/held.ts'
 import type { Leftovers } from '../archive/leftovers.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { writeSnapshot } from '../archive/snapshot.ts'
 import { type ReplicaReport, reportReplica, reportTiers, type TierReport } from '../archive/tier-report.ts'
-import type { StoredEntry, StoredRecord } from '../entry.ts'
+import type { StoredEntry } from '../entry.ts'
 import { damagedError, readOnlyError } from '../errors.ts'
 import type { RecordPlace, RunUsage, TakenRecords, TrailIndex } from '../index/contract.ts'
-import type { TrailKey } from '../keys/trail-key.ts'
 import { trailLimits } from '../limits.ts'
 import { pause } from '../log/pause.ts'
 import type { SegmentReader } from '../log/reader.ts'
+import { packRecords } from '../log/record.ts'
 import type { LogWriter } from '../log/writer.ts'
 import { expectNoGap, type RunFiles, runFiles, superseded, usedSegments } from './run-files.ts'
-import type { MoveProgress, RecordTier, RestoreReport, RunHead, RunSummary, TrailTiers } from './store.ts'
+import type { MoveProgress, RecordTier, RestoreReport, TrailStore, TrailTiers } from './store.ts'
 import { wipeRecords } from './wipe.ts'
 
 interface TiersOptions {
@@ -28,15 +28,7 @@ interface TiersOptions {
   readonly reader: SegmentReader
   readonly index: TrailIndex
   readonly writer: LogWriter
-  readonly readOnly: boolean
-  /** The newest entry of a run, whether it is still there or not. */
-  readonly head: (run: RunId) => Promise<RunHead | undefined>
-  readonly runs: () => Promise<readonly RunSummary[]>
-  readonly replay: (run: RunId) => AsyncIterable<StoredRecord>
-  /** The keys of whoever made an imported run. */
-  readonly foreign: (run: RunId) => readonly TrailKey[] | undefined
-  /** The newest position that was acknowledged. */
-  readonly position: () => number
+  readonly store: Pick<TrailStore, 'readOnly' | 'position' | 'imports' | 'head' | 'runs' | 'replay'>
   /** Whether somebody is reading the files as they are, so that none may be removed now. */
   readonly scanned: () => boolean
 }
@@ -66,7 +58,7 @@ export class Tiers implements TrailTiers {
   }
 
   async #change<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#options.readOnly) throw readOnlyError()
+    if (this.#options.store.readOnly) throw readOnlyError()
     invariant(!this.#changing, 'the storage is changed by one piece of work at a time')
     const done = this.#changed(work)
     this.#changing = done.catch(() => undefined)
@@ -121,7 +113,7 @@ export class Tiers implements TrailTiers {
 
   async whereIs(run: RunId, seq: number): Promise<RecordTier | undefined> {
     await this.certain()
-    const place = await this.#index.place(run, seq, this.#options.position())
+    const place = await this.#index.place(run, seq, this.#options.store.position)
     if (!place) return undefined
     return place.file > 0 ? 'log' : this.#archives.catalogue.tierOf(-place.file)
   }
@@ -132,7 +124,7 @@ export class Tiers implements TrailTiers {
   }
 
   #usage(): Promise<readonly RunUsage[]> {
-    return this.#index.usage(this.#options.position())
+    return this.#index.usage(this.#options.store.position)
   }
 
   async warmRuns(): Promise<readonly RunId[]> {
@@ -145,14 +137,14 @@ export class Tiers implements TrailTiers {
   }
 
   async report(): Promise<TierReport> {
-    const runs = await this.#options.runs()
+    const runs = await this.#options.store.runs()
     const usage = await this.usage()
     const inLog = usage.map(({ run, segments }) => [run, segments.reduce((sum, { bytes }) => sum + bytes, 0)] as const)
     return reportTiers({ ...this.#options.copies, runs, inLog: new Map(inLog) })
   }
 
   snapshot(run: RunId, id: string, upTo: number): Promise<number> {
-    return writeSnapshot(this.#options.copies, id, upTo, this.#options.replay(run))
+    return writeSnapshot(this.#options.copies, id, upTo, this.#options.store.replay(run))
   }
 
   replicate(): Promise<number> {
@@ -171,7 +163,7 @@ export class Tiers implements TrailTiers {
   archive(run: RunId, workspace: WorkspaceId, seqs: readonly number[], at: Timestamp): Promise<Manifest> {
     return this.#change(async () => {
       const entries = await this.#select(run, workspace, seqs)
-      const contents = await contentsOf(packEntries(entries))
+      const contents = await contentsOf(packRecords(entries))
       const kept = await this.#keep({ kind: 'workspace', run, workspace, at, contents, until: null })
       await this.#options.leftovers.sweep(run)
       return kept
@@ -185,8 +177,8 @@ export class Tiers implements TrailTiers {
   expire(run: RunId, at: Timestamp): Promise<number> {
     return this.#change(async () => {
       // Asked before the log is: what is appended from here on is not in the cold tier when this is done.
-      const head = await this.#options.head(run)
-      const [usage] = await this.#index.usage(this.#options.position(), run)
+      const head = await this.#options.store.head(run)
+      const [usage] = await this.#index.usage(this.#options.store.position, run)
       if (usage && usage.segments.length > 0)
         throw new ParleyError('invalid_state', `${run} is still in the log; compact it first.`)
       let moved = 0
@@ -198,7 +190,7 @@ export class Tiers implements TrailTiers {
         await this.#archives.expire(manifest, at)
         moved++
       }
-      if (head) await this.#archives.markWhole(head, this.#options.foreign(run))
+      if (head) await this.#archives.markWhole(head, this.#options.store.imports.get(run)?.keys)
       if (!this.#options.scanned()) await this.#archives.sweep(run, dead)
       await this.#options.leftovers.sweep(run)
       return moved
@@ -277,11 +269,11 @@ export class Tiers implements TrailTiers {
       records: trailLimits.archiveRecords,
       bytes: trailLimits.archiveBytes,
     }
-    return this.#index.take(request, this.#options.position())
+    return this.#index.take(request, this.#options.store.position)
   }
 
   async #keep(draft: Omit<ArchiveDraft, 'head'>): Promise<Manifest> {
-    const head = await this.#options.head(draft.run)
+    const head = await this.#options.store.head(draft.run)
     const known = head ? { seq: head.seq, hash: head.hash } : null
     const manifest = await this.#archives.write({ ...draft, head: known })
     const file = -manifest.archive
@@ -300,7 +292,7 @@ export class Tiers implements TrailTiers {
     for (;;) {
       const page = await this.#index.select(
         { run, spans: [{ workspace }], after, order: 'ascending', limit: trailLimits.pageEntries },
-        this.#options.position(),
+        this.#options.store.position,
       )
       for (const entry of page.entries) if (wanted.has(entry.seq)) entries.push(entry)
       after = page.entries.at(-1)?.seq ?? after

@@ -9,7 +9,7 @@ import { localView, type ViewTail, viewTail, viewTimestamp } from '../log/view.t
 import { sha256 } from '../run/chain.ts'
 import { signatureValid } from '../signing.ts'
 import type { LostArchive } from '../store/lost-archives.ts'
-import type { BridgedEntry, RunHead, TrailStore } from '../store/store.ts'
+import type { BridgedEntry, RunHead, ScannedRecord, TrailStore } from '../store/store.ts'
 import { DAMAGE, type DamageKind, type Finding, type VerifyOptions, type VerifyReport, violationOf } from './report.ts'
 
 type Hash = string | null | undefined
@@ -90,6 +90,13 @@ export class RunVerifier {
       const what = `entries of archive ${archive} were deleted, and no entry that stays says that they might be`
       this.#report(first, null, 'missing', what, archive_hash, 'none')
     }
+  }
+
+  /** Takes a record of a scan; an object proves nothing. */
+  take(record: ScannedRecord): void {
+    if (record.kind === 'entry') this.entry(record)
+    else if (record.kind === 'bridge') this.bridge(record)
+    else if (record.kind === 'damage') this.unreadable(record.where)
   }
 
   bridge(entry: BridgedEntry): void {
