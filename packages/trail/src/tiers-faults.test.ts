@@ -15,6 +15,7 @@ import { FaultyFiles } from './testing/memory/faulty-files.ts'
 import { IndexDisk } from './testing/memory/index-disk.ts'
 import { type MemoryStoreOptions, memoryDisks, openMemoryCold, openMemoryStore } from './testing/memory/open-memory.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
+import { compact } from './testing/steps.ts'
 import { Trail } from './trail.ts'
 
 const START = 1_772_355_900_000_000 as Ticks
@@ -69,10 +70,9 @@ test('W-TRAIL-27 an error of the disk is worth another attempt, whatever was bei
 
 test('W-TRAIL-26 W-TRAIL-28 an archive that could not be deleted is in both copies until another attempt deletes it', async () => {
   const disks = { ...memoryDisks(), replica: new FaultyFiles() }
-  const { store, trail, clock, script, at, run } = await finished({}, disks)
+  const { store, trail, clock, script, run } = await finished({}, disks)
   const compactor = trail.storage
-  unwrap(await script.append(...unwrap(await compactor.compactRun(run, at())).summaries))
-  unwrap(await compactor.compactRun(run, at()))
+  await compact(compactor, script, { strict: clock })
   unwrap(await compactor.expire(run, clock.take(), { cold: 0 }))
   const { seq: head } = await script.run.head()
   const { archive, entries } = (await store.tiers.manifests(run)).find(({ kind }) => kind === 'workspace')!
@@ -221,8 +221,7 @@ test('W-TRAIL-25 W-TRAIL-28 an archive that the index could not be told of holds
   const [untold] = await store.tiers.manifests(run)
   expect(await store.tiers.whereIs(run, untold!.entries[0]!.seq)).toBe('cold')
   const compactor = trail.storage
-  unwrap(await script.append(...unwrap(await compactor.compactRun(run, at())).summaries))
-  unwrap(await compactor.compactRun(run, at()))
+  await compact(compactor, script, { strict: clock })
   const manifests = await store.tiers.manifests(run)
   const seqs = manifests.flatMap(({ entries }) => entries.map(({ seq }) => seq))
   expect(seqs.toSorted((a, b) => a - b)).toEqual([...new Set(seqs)].toSorted((a, b) => a - b))
@@ -242,8 +241,7 @@ test('W-TRAIL-03 a run that has left the log and was only read goes on where it 
     segmentBytes: 4096,
   })
   const compactor = trail.storage
-  unwrap(await script.append(...unwrap(await compactor.compactRun(run, at())).summaries))
-  unwrap(await compactor.compactRun(run, at()))
+  await compact(compactor, script, { strict: clock })
   // Another run fills the log behind it.
   const other = await ScriptedRun.start(trail, new SeededIds(8), clock)
   for (let turn = 0; turn < 12; turn++) await other.workspace()

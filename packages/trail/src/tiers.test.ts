@@ -31,11 +31,11 @@ import { openCold } from './open-cold.ts'
 import { sha256 } from './run/chain.ts'
 import type { RunTrail } from './run/run-trail.ts'
 import { ed25519Signer } from './signing.ts'
-import type { StorageManager } from './storage/manager.ts'
-import type { MoveProgress, ScannedRecord } from './store/store.ts'
+import type { ScannedRecord } from './store/store.ts'
 import { FaultyFiles } from './testing/memory/faulty-files.ts'
 import { memoryDisks, openMemoryCold, openMemoryStore } from './testing/memory/open-memory.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
+import { compact, expectSound, recordsOf } from './testing/steps.ts'
 import { edited, tamper } from './testing/tamper.ts'
 import { type TestTrail, type TestTrailOptions, temporaryFolder, temporaryTrail } from './testing/temporary.ts'
 import { Trail } from './trail.ts'
@@ -78,21 +78,6 @@ async function addRun(made: Pick<TestTrail, 'start'>, turns: number, house?: Scr
   return { script, objects }
 }
 
-/** What a runtime does with the storage. */
-async function compact(
-  compactor: StorageManager,
-  script: ScriptedRun,
-  made: Pick<TestTrail, 'strict'>,
-  progress?: (moved: MoveProgress) => void,
-): Promise<void> {
-  for (;;) {
-    const at = formatTimestamp(made.strict.take())
-    const { summaries, done } = unwrap(await compactor.compactRun(script.run.id, at, progress))
-    if (done) return
-    unwrap(await script.append(...summaries))
-  }
-}
-
 interface Seen {
   readonly entries: readonly Entry[]
   readonly replayed: readonly (Entry | TrailObject)[]
@@ -101,8 +86,7 @@ interface Seen {
 
 /** All that a reader can get of a run. */
 async function seen(run: RunTrail, objects: readonly ObjectId[]): Promise<Seen> {
-  const replayed: (Entry | TrailObject)[] = []
-  for await (const record of run.replay()) replayed.push(record)
+  const replayed = await recordsOf(run)
   for (const id of objects) expect((await run.object(id))?.id).toBe(id)
   const page = unwrap(await run.query({}))
   expect(page.partial).toBeUndefined()
@@ -114,11 +98,6 @@ function expectPrefix(now: Seen, before: Seen): void {
   expect(now.entries.slice(0, before.entries.length)).toEqual(before.entries)
   expect(now.replayed.slice(0, before.replayed.length)).toEqual(before.replayed)
   expect(now.closed).toEqual(before.closed)
-}
-
-async function expectSound(trail: Trail): Promise<void> {
-  const report = await trail.verifyAll()
-  expect([report.unreadable, report.runs.flatMap(each => each.findings)]).toEqual([[], []])
 }
 
 function removeIndex(profile: string): void {
