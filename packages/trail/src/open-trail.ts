@@ -63,7 +63,7 @@ function requireSecret(profile: string, cipher: ContentCipher | undefined): void
 /** Only the profile's own key can be replaced: another signer's is kept elsewhere. */
 async function openKeys(
   profile: string,
-  { signer, now = systemNow }: OpenTrailOptions,
+  { signer, now = () => new SystemClock().now() }: OpenTrailOptions,
   floor: Ticks,
 ): Promise<Pick<TrailOptions, 'signer' | 'keys' | 'trust'>> {
   if (signer === null) return {}
@@ -111,8 +111,4 @@ function lockTrail(folder: string): FolderLock {
   const { owner, cause } = lock.error
   const message = `The trail in ${folder} is in use by another process${owner && ` (${owner})`}. Only one process may write a trail; use that one, or stop it first.`
   throw new ParleyError('trail_in_use', message, { details: { folder }, cause })
-}
-
-function systemNow(): Ticks {
-  return new SystemClock().now()
 }

@@ -41,7 +41,6 @@ export class SigningStage {
   readonly #store: TrailStore
   #signer: Signer
   #queue: Waiting[] = []
-  /** What is being signed, in order. */
   readonly #flights: Flight[] = []
   #entries = 0
   #running: Promise<void> | undefined
@@ -137,7 +136,6 @@ export class SigningStage {
     this.#running = undefined
   }
 
-  /** The next batches from the queue, on their way to be signed. */
   #take(): Flight {
     let waiting = 0
     for (const each of this.#queue) waiting += each.entries
@@ -164,7 +162,6 @@ export class SigningStage {
     for (const each of group) this.#settle(each, error)
   }
 
-  /** In hexadecimal, in the order of the entries. */
   #signatures(group: readonly Waiting[], count: number): string[] | Promise<string[]> {
     const hashes: string[] = []
     for (const { records } of group) for (const record of records) if (record.kind === 'entry') hashes.push(record.hash)

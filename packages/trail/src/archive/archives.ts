@@ -190,7 +190,6 @@ export class Archives {
     })
   }
 
-  /** The content of a blob, wherever there is a sound copy of it. */
   blob(name: string): string {
     const copies = [this.#options.blobs, this.blobs, ...(this.#options.replica ? [this.#options.replica] : [])]
     let first: unknown

@@ -50,10 +50,6 @@ function listed(stored: StoredEntry): Omit<Manifest['entries'][number], 'at' | '
 }
 
 /** H(canon([local hashes])), so that anyone can recompute it from the manifest or from the entries. */
-export function archiveHash(localHashes: readonly string[]): string {
-  return sha256(canonicalize(localHashes))
-}
-
 export function archiveHashOf(entries: Manifest['entries']): string {
-  return archiveHash(entries.map(({ local_hash, hash }) => local_hash ?? hash))
+  return sha256(canonicalize(entries.map(({ local_hash, hash }) => local_hash ?? hash)))
 }

@@ -70,7 +70,10 @@ export class ContentCipher {
 
   /** Seals an object that is about to be written, or proves it where nothing is sealed. */
   sealObject(object: StoredObject, scope: ContentScope = { of: 'run' }, sealing: Sealing = this.sealing): StoredObject {
-    if (sealing === 'none') return { ...object, data: this.#prove(object) }
+    if (sealing === 'none') {
+      const proof = this.#proofOf(object, object.data)
+      return { ...object, data: `${PROVEN}${this.keys.id}:${proof}:${object.data}` }
+    }
     const reach: ContentScope = sealing === 'trail' ? { of: 'trail' } : scope
     return { ...object, data: this.seal(object.data, placeOf(object), reach) }
   }
@@ -89,10 +92,6 @@ export class ContentCipher {
       this.keys.of(place.run, scope),
     )
     return `${PREFIX}${this.keys.id}:${scopeText(scope)}:${sealed.toString('base64')}`
-  }
-
-  #prove(object: StoredObject): string {
-    return `${PROVEN}${this.keys.id}:${this.#proofOf(object, object.data)}:${object.data}`
   }
 
   /** Ids and kinds have no line breaks. */

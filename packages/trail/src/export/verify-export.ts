@@ -110,7 +110,6 @@ export async function examineExport(
 
 interface OpenedExport {
   readonly header: ExportHeader
-  /** What stands behind the header. */
   readonly parts: AsyncGenerator<ExportPart>
   readonly problem: string | undefined
 }
@@ -152,10 +151,7 @@ class Examination {
   #seal: ExportSeal | undefined
   #seq = 0
   #hash = ''
-  #entries = 0
-  #bridged = 0
-  #objects = 0
-  #bytes = 0
+  readonly #found = { entries: 0, bridged: 0, objects: 0, bytes: 0 }
   #sealed = 0
   #root: WorkspaceId | undefined
   #ended = false
@@ -235,7 +231,7 @@ class Examination {
 
   #entry(stored: StoredEntry): void {
     this.#verifier.entry(stored)
-    this.#entries++
+    this.#found.entries++
     this.#seq = stored.seq
     this.#hash = stored.hash
     if (stored.signer !== undefined) this.#signers.set(stored.signer, (this.#signers.get(stored.signer) ?? 0) + 1)
@@ -254,8 +250,8 @@ class Examination {
   }
 
   #object(stored: StoredObject): void {
-    this.#objects++
-    this.#bytes += Buffer.byteLength(stored.data)
+    this.#found.objects++
+    this.#found.bytes += Buffer.byteLength(stored.data)
     if (isSealed(stored.data)) this.#sealed++
     if (this.#header.content === 'none')
       this.problem(`The object ${stored.id} is in a file that says it has no content.`)
@@ -273,8 +269,8 @@ class Examination {
       this.#root ??= entry.workspace ?? undefined
       this.#seq = entry.seq
       this.#hash = entry.hash
-      this.#entries++
-      this.#bridged++
+      this.#found.entries++
+      this.#found.bridged++
     }
     await this.#hand(bridges)
   }
@@ -312,12 +308,12 @@ class Examination {
       sound: findings.length === 0 && this.#problems.length === 0,
       run,
       head: { seq: head.seq, hash: head.hash },
-      entries: this.#entries,
-      bridged: this.#bridged,
+      entries: this.#found.entries,
+      bridged: this.#found.bridged,
       ended: this.#ended,
       exported_at,
       content,
-      objects: this.#objects,
+      objects: this.#found.objects,
       sealed_objects: this.#sealed,
       left_out: this.#end?.left_out ?? { objects: 0, bytes: 0 },
       signatures: this.#options.keys ? 'trusted' : signed ? 'file_keys_only' : 'none',
@@ -341,14 +337,8 @@ class Examination {
     if (this.#seq > head.seq) this.problem(`The file holds entries behind its head, ${head.seq}.`)
     const told = this.#end
     if (!told) return
-    const found = {
-      entries: this.#entries,
-      bridged: this.#bridged,
-      objects: this.#objects,
-      bytes: this.#bytes,
-    }
-    for (const [what, count] of Object.entries(found)) {
-      const said = told[what as keyof typeof found]
+    for (const [what, count] of Object.entries(this.#found)) {
+      const said = told[what as 'entries' | 'bridged' | 'objects' | 'bytes']
       if (said !== count) this.problem(`The file says that it holds ${said} ${what}, but there are ${count}.`)
     }
   }

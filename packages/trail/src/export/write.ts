@@ -33,7 +33,6 @@ interface ExportSource {
 }
 
 interface ExportOptions {
-  /** Which run, and up to where. */
   readonly head: RunHead
   readonly at: Timestamp
   /** Every key that may have signed the run or seals the file. */

@@ -18,7 +18,6 @@ import { IMPORTS } from './import-record.ts'
 interface StagingOptions {
   readonly files: Files
   readonly squeeze: Squeeze
-  /** The next number of an archive, which nobody else gets. */
   readonly number: () => number
   readonly run: RunId
   readonly head: { readonly seq: number; readonly hash: string }
@@ -32,7 +31,6 @@ export class Staging {
   /** Objects of the run so far, and those of them that stand before the next entry. */
   #objects = 0
   #loose = 0
-  /** `seq` of the next entry. */
   #next = 1
   #ordinals: number[] = []
 

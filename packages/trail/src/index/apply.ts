@@ -16,7 +16,6 @@ import type { Rows } from './sqlite/sqlite-rows.ts'
 export class Applier {
   readonly #rows: Rows
   readonly #reader: LogReader
-  /** The archives there were at the start, and where the walk through them stands. */
   #archives: readonly ArchiveRecords[] | undefined
   #archive = 0
   #archiveAt = 0

@@ -125,7 +125,6 @@ export interface ReplayPage {
 
 /** How an index reads the log (log-reader.ts). Synchronous: it runs on the worker's thread, or over memory. */
 export interface LogReader {
-  /** The log goes up to here now. */
   follow(point: LogPoint): void
   /** Bytes of a segment (above 0) or of an archive's records (below 0); fewer only behind its end. */
   read(file: number, at: number, length: number): Buffer

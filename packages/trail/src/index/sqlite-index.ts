@@ -46,9 +46,7 @@ interface Life {
   readonly opening: PromiseWithResolvers<IndexOpening>
   /** Asked and not answered, by number. */
   readonly asked: Map<number, Question>
-  /** Somebody waits for the opening. */
   awaited: boolean
-  /** The frame that the worker was told of last. */
   told: Position
 }
 

@@ -2,7 +2,7 @@
 import { compile, ParleyError, type Static, type Timestamp, Type } from '@parley/core'
 import { trailLimits } from '../limits.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
-import { type TrailKey, TrailKeySchema } from './key-schema.ts'
+import { type TrailKey, TrailKeySchema } from '../shapes.ts'
 
 const FILE = 'keys.json'
 

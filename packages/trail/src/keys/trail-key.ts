@@ -4,10 +4,10 @@
 import { hash } from 'node:crypto'
 import { canonicalize, type Timestamp } from '@parley/core'
 import { fingerprint } from '@parley/keys'
+import type { Endorsement, TrailKey } from '../shapes.ts'
 import { type Signer, signatureValid } from '../signing.ts'
-import type { Endorsement, TrailKey } from './key-schema.ts'
 
-export { type Endorsement, EndorsementSchema, type TrailKey, TrailKeySchema } from './key-schema.ts'
+export { type Endorsement, EndorsementSchema, type TrailKey, TrailKeySchema } from '../shapes.ts'
 
 const STATEMENT = 'parley-key-rotation/1'
 

@@ -47,7 +47,6 @@ export class Blobs {
     return data.toString('utf8')
   }
 
-  /** Compares what is there with what is referred to. */
   check(referred: ReadonlySet<string>): BlobReport {
     const garbage: string[] = []
     const damaged: string[] = []

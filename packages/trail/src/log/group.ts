@@ -19,7 +19,6 @@ export class Group {
   /** Upper bound of the bytes, as the queue counts them. */
   bound = 0
   readonly settles: Settle[] = []
-  /** It begins a new segment. */
   rolls = false
   readonly entries: StoredEntry[] = []
   readonly objects: FramedObject[] = []
@@ -73,7 +72,6 @@ export class Group {
     return this.#buffer.subarray(SEGMENT_HEADER, this.#length)
   }
 
-  /** The finished frame behind the header of a new segment. */
   sealWith(header: SegmentHeader): Buffer {
     writeSegmentHeader(this.#buffer, header)
     return this.#buffer.subarray(0, this.#length)

@@ -26,7 +26,6 @@ export class RunState {
   readonly run: RunId
   /** Runs ahead of the disk while batches are on their way. */
   readonly chain: RunChain
-  /** Committed facts only, as the objects are. */
   readonly model: RunModel
   readonly #objects: ObjectsState
 

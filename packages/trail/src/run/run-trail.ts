@@ -37,7 +37,6 @@ import { type Forged, readObject, storeObject } from './stored-object.ts'
 
 export interface Batch {
   readonly entries: readonly EntryDraft[]
-  /** What the entries refer to; stored before them in the same atomic batch. */
   readonly objects?: readonly TrailObject[]
 }
 
@@ -137,7 +136,7 @@ export class RunTrail {
   #append(state: RunState, batch: Batch): Promise<Result<Appended>> | ParleyError {
     const { chain } = state
     const refused = this.#released
-      ? releasedError(this.id)
+      ? new ParleyError('run_released', `${this.id} was released; ask the trail for it again.`)
       : (checkBatch(batch) ?? this.#foreign() ?? haltedError(this.#store.damage, this.id))
     if (refused) return refused
     const mark = chain.mark()
@@ -309,10 +308,6 @@ export class RunTrail {
     const message = `${this.id} was imported; nothing is added to it here.`
     return new ParleyError('run_imported', message, { details: { run: this.id } })
   }
-}
-
-function releasedError(run: RunId): ParleyError {
-  return new ParleyError('run_released', `${run} was released; ask the trail for it again.`)
 }
 
 function checkBatch(batch: Batch): ParleyError | undefined {

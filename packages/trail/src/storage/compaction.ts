@@ -15,7 +15,6 @@ export type Sound<T> = Result<T> & { readonly violations?: readonly ProposedEntr
 
 export interface Compacted {
   readonly archived: number
-  /** One summary for each archive that was written. */
   readonly summaries: readonly ProposedEntry<'trail_compacted'>[]
 }
 

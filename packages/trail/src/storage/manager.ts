@@ -39,11 +39,9 @@ interface PendingRun {
   readonly bytes: number
 }
 
-/** Whoever drives the storage and may append. */
 export interface StorageHost {
   /** Raised once nothing more may be begun. */
   readonly signal: AbortSignal
-  /** The time, later than everything on record. */
   now(): Ticks
   /** Puts what compaction says of a run on its trail. */
   append(run: RunId, entries: readonly ProposedEntry[]): Promise<Result<unknown>>
@@ -92,7 +90,6 @@ export class StorageManager {
     return this.#alone(run, () => compactWorkspace(this.#store, this.#borrow(run), workspace, at))
   }
 
-  /** The same for all terminal workspaces of a run. */
   compactWorkspaces(run: RunId, at: Timestamp): Promise<Result<Compacted>> {
     return this.#alone(run, async () => ok(await compactWorkspaces(this.#store, this.#borrow(run), at)))
   }

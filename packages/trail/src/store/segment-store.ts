@@ -72,7 +72,6 @@ export class SegmentStore implements TrailStore {
   readonly #importParts: ImportParts
   readonly #damage: Damage[]
   #position: Position
-  /** The index was made anew from the log in this life. */
   #reindexed: Promise<void> | undefined
   /** Scans under way: no file goes while there are any. */
   #scans = 0

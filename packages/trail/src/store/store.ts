@@ -215,7 +215,6 @@ export interface MoveProgress {
 }
 
 export interface RestoreReport {
-  /** Files of the cold tier that were put back. */
   readonly restored: readonly string[]
   /** Files that are missing or damaged in the replica, too. */
   readonly lost: readonly string[]

@@ -16,11 +16,10 @@ import type { RecordPlace, RunUsage, TakenRecords, TrailIndex } from '../index/c
 import { trailLimits } from '../limits.ts'
 import { pause } from '../log/pause.ts'
 import type { SegmentReader } from '../log/reader.ts'
-import { packRecords } from '../log/record.ts'
+import { KIND_ENTRY, packRecords, type RecordSpan, readObject, recordRun } from '../log/record.ts'
 import type { LogWriter } from '../log/writer.ts'
 import { expectNoGap, type RunFiles, runFiles, superseded, usedSegments } from './run-files.ts'
 import type { MoveProgress, RecordTier, RestoreReport, TrailStore, TrailTiers } from './store.ts'
-import { wipeRecords } from './wipe.ts'
 
 interface TiersOptions {
   readonly copies: ColdCopies
@@ -305,7 +304,6 @@ export class Tiers implements TrailTiers {
     )
   }
 
-  /** Segments that nothing is written to any more, the oldest first. */
   #finished(): readonly number[] {
     return this.#options.reader.segments().slice(0, -1)
   }
@@ -365,4 +363,21 @@ export class Tiers implements TrailTiers {
     await reader.drop(segment)
     return bytes
   }
+}
+
+/** Wipes from the log what was deleted for good (W-TRAIL-28), so that no index made anew finds it there. */
+async function wipeRecords(
+  reader: SegmentReader,
+  writer: LogWriter,
+  { run, entries, objects }: Manifest,
+): Promise<void> {
+  const seqs = new Set(entries.map(({ seq }) => seq))
+  const ids = new Set(objects.map(({ id }) => id))
+  const gone = (source: Buffer, span: RecordSpan) =>
+    recordRun(source, span) === run &&
+    (span.kind === KIND_ENTRY ? seqs.has(span.seq) : ids.has(readObject(source, span).id))
+  const newest = reader.segments().at(-1)
+  // What is being written to cannot be changed.
+  if (newest !== undefined && reader.some(newest, gone)) await writer.roll()
+  for (const segment of reader.segments().slice(0, -1)) await reader.wipe(segment, gone)
 }

@@ -26,7 +26,6 @@ export class Predecessors {
     return stored?.hash ?? (await this.#gone()).find(each => each.seq === seq)?.hash ?? null
   }
 
-  /** Local hash of the entry before this one in its workspace. */
   async localHash(entry: Entry): Promise<string | null> {
     const { workspace, seq: before } = entry
     if (workspace === null) return null

@@ -28,7 +28,6 @@ export class RunVerifier {
   readonly #gaps = new Map<number, number>()
   /** Places of retired keys in their order; all that are not retired stand behind them. */
   readonly #places: ReadonlyMap<string, number>
-  /** The place of the newest key that was met. */
   #place = 0
   #signed: boolean
   /** Entries up to here are not looked at. */

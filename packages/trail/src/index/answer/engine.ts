@@ -188,14 +188,11 @@ export class Engine {
       let left = found.length
       for (const piece of byBytes(found)) {
         left -= piece.length
-        const places = moves === this.#moves ? piece : this.#lookAgain(run, piece)
+        const moved = moves !== this.#moves
+        const places = moved ? piece.flatMap(({ seq }) => this.#rows.entry(run, seq) ?? []) : piece
         yield this.#match(run, places, filter, last && left === 0)
       }
     }
-  }
-
-  #lookAgain(run: RunRow, places: readonly EntryPlace[]): readonly EntryPlace[] {
-    return places.flatMap(place => this.#rows.entry(run, place.seq) ?? [])
   }
 
   #match(run: RunRow, places: readonly EntryPlace[], filter: StoreFilter, last: boolean): Batch {

@@ -9,7 +9,6 @@ import type { Rows } from '../sqlite/sqlite-rows.ts'
 export interface Plan {
   /** No entry is found by two of them. */
   readonly scans: readonly Scan[]
-  /** What the scans cannot say. */
   readonly within?: (entry: EntryPlace) => boolean
 }
 

@@ -52,7 +52,6 @@ function parseCursor(cursor: string): LogOrder {
   return { seq: Number(match[1]), ordinal: match[2] === 'e' ? ENTRY : Number(match[2]) }
 }
 
-/** Up to `limit` records behind a place, entries and objects. */
 export function inLogOrder(rows: Rows, run: RunRow, start: LogOrder, limit: number): (Wanted & LogOrder)[] {
   const after = start.ordinal === ENTRY ? start.seq : start.seq - 1
   const entries = rows.scan(run, { path: { by: 'run' }, after, before: run.head + 1 }, false, limit)
