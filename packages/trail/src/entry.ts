@@ -1,5 +1,4 @@
-// The trail entry (W-TRAIL-01): what a caller passes in, what is stored, what a reader gets. `seq` is not hashed;
-// order, paging and cursors use it.
+// The trail entry (W-TRAIL-01), as passed in, stored and read. `seq` is not hashed; order, paging and cursors use it.
 import type { EntryId, ObjectId, RunId, Timestamp, WorkspaceId } from '@parley/core'
 import type { ContentProof } from './content/cipher.ts'
 import type { ContentScope } from './content/scope.ts'

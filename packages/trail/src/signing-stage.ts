@@ -10,10 +10,7 @@ import type { TrailStore } from './store/store.ts'
 
 /** Up to so many signatures are made in place: waking another thread takes as long. */
 const IN_PLACE = 8
-/**
- * Entries sent to the thread at once: half of what waits, within these bounds, so that the callers of the first half
- * continue while the second is being signed.
- */
+/** Entries sent to the thread at once: half of what waits, so that callers of one half continue during the other. */
 const LEAST_AT_ONCE = 64
 const MOST_AT_ONCE = 512
 /** Groups at the thread: while one comes back the next is being signed. */

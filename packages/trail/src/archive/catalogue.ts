@@ -25,7 +25,6 @@ export class Catalogue {
   #places: Map<number, string> | undefined
   #greatest = 0
 
-  /** `files`: the trail's folder. */
   constructor(files: Files, replica: Replica | undefined) {
     this.#files = files
     this.#replica = replica

@@ -88,10 +88,7 @@ const FirstManifest = Type.Object(
 const shape = compile(ManifestSchema)
 const firstShape = compile(FirstManifest)
 
-/**
- * The manifest as the files beside it bear it out: a deletion that was noted but not finished has deleted nothing, in
- * either copy (W-TRAIL-26), and can be retried.
- */
+/** W-TRAIL-26: a deletion that was noted but not finished has deleted nothing, in either copy, and can be retried. */
 export function asFound(manifest: Manifest, files: Files, folder: string): Manifest {
   const unfinished = manifest.deleted && files.exists(recordsFile(folder, manifest.archive))
   return unfinished ? { ...manifest, deleted: false } : manifest

@@ -1,5 +1,4 @@
-// What lies where (W-TRAIL-24), and how far the replica follows. Read from manifests and file names; writes nothing but
-// the mark of an empty replica.
+// What lies where (W-TRAIL-24), and how far the replica follows, read from manifests and file names.
 import type { RunId, Ticks } from '@parley/core'
 import { type Files, readingFile, readWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'

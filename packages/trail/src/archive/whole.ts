@@ -1,5 +1,4 @@
-// The mark that all of a run is in the cold tier (`run.json`), with its head: it tells a reader of a copy which runs
-// are there and where they must end.
+// The mark that all of a run is in the cold tier (`run.json`), with its head: where the run must end in a copy.
 import { compile, type RunId, type Static, Type } from '@parley/core'
 import { type TrailKey, TrailKeySchema } from '../keys/trail-key.ts'
 import { trailLimits } from '../limits.ts'

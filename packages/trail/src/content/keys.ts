@@ -1,5 +1,4 @@
-// Keys for content at rest, derived from the profile's secret (HKDF with SHA-256, RFC 5869) and never stored. The
-// secret gives all of them: the runtime is the trust root (W-SEC-18).
+// Keys for content at rest, derived from the profile's secret (HKDF with SHA-256, RFC 5869), never stored (W-SEC-18).
 import { hkdfSync } from 'node:crypto'
 import { ParleyError, type RunId } from '@parley/core'
 import { trailLimits } from '../limits.ts'

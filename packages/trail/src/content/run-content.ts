@@ -1,5 +1,4 @@
-// Sealing and opening the content of one run. A run that began sealed stays sealed, whatever the trail does with other
-// runs: somebody else put a plain object there.
+// Sealing and opening the content of one run. A run that began sealed stays so: a plain object in it is forged.
 import type { RunId } from '@parley/core'
 import type { StoredEntry, StoredObject } from '../entry.ts'
 import type { DeploymentModel } from '../events/index.ts'

@@ -1,5 +1,4 @@
-// Scopes of content: which key seals an object where keys are separate (W-SEC-13). A scope is a text that a sealed
-// object carries; it names nothing that the entries do not say anyway.
+// Scopes of content: which key seals an object where keys are separate (W-SEC-13). A sealed object carries its scope.
 import { assertNever, type WorkspaceId } from '@parley/core'
 
 export type ContentScope =

@@ -1,5 +1,4 @@
-// The closed sets of event bodies (wacp-primitives 0.6; wacp-mechanisms 1.5; rules named below). Open sets (envelope
-// types, checkpoint types, roles) are bounded strings.
+// The closed sets of event bodies (wacp-primitives 0.6; wacp-mechanisms 1.5). Open sets are bounded strings.
 
 // Workspace
 

@@ -1,5 +1,4 @@
-// Reading an exported run a part at a time, with bounded memory whatever the bytes are: a part that makes no sense is
-// reported as a problem, never thrown.
+// Reading an exported run a part at a time, with bounded memory. Bad parts are reported as problems, never thrown.
 import { createHash, hash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'

@@ -39,8 +39,7 @@ import {
 import { type ByteSource, checkFirstLine, type ExportPart, readParts } from './read.ts'
 
 /**
- * What signatures were checked against. `trusted`: keys that the verifier knows and those they lead to.
- * `file_keys_only`: the file's own keys, which says nothing about who made it. `none`: nothing is signed.
+ * What signatures were checked against: keys that the verifier knows or that these lead to, the file's own, or none.
  */
 const SIGNATURE_CHECKS = ['trusted', 'file_keys_only', 'none'] as const
 type SignatureCheck = (typeof SIGNATURE_CHECKS)[number]

@@ -122,10 +122,7 @@ class StoreImport implements RunImport {
   }
 }
 
-/**
- * Finishes or removes imports that a crash cut off, and returns those that count. Blobs of an unfinished one stay as
- * garbage: others may refer to them by now.
- */
+/** Finishes or removes imports that a crash cut off; blobs of removed ones stay, since others may refer to them. */
 async function recoverImports(files: Files): Promise<readonly ImportRecord[]> {
   const done: ImportRecord[] = []
   for (const record of readImports(files)) {

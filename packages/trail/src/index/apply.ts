@@ -1,5 +1,4 @@
-// Bringing the rows up to a point of the log: archives first, then segments frame by frame. Damage never stops it: what
-// is sound is taken in, the rest is remembered.
+// Bringing the rows up to a point of the log: archives first, then segments frame by frame, damage notwithstanding.
 import type { RunId } from '@parley/core'
 import { isSystemError } from '../log/files.ts'
 import { FRAME_HEADER, type FrameSpan, frameRecords } from '../log/frame.ts'
@@ -161,10 +160,7 @@ export class Applier {
     }
   }
 
-  /**
-   * Takes in archives that the rows do not know: all when the index is new, otherwise those it missed in a crash, and
-   * deletions among those it knows. True when none is left.
-   */
+  /** Takes in archives, and deletions of archives, that the rows do not know. True when none is left. */
   #applyArchives(slice: Slice): boolean {
     this.#archives ??= [...this.#reader.archives()].sort((a, b) => b.file - a.file)
     for (; this.#archive < this.#archives.length; this.#archive++) {

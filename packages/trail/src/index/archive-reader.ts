@@ -27,7 +27,7 @@ export class ArchiveReader {
   readonly #files: Files
   readonly #replica: (() => Files) | undefined
   #found: Map<number, Found> | undefined
-  /** Uncompressed, the latest used last. */
+  /** The latest used last. */
   readonly #unpacked = new Map<number, Buffer>()
   #manifest: { readonly number: number; readonly content: Manifest | undefined } | undefined
 

@@ -1,5 +1,4 @@
-// The methods of an index as questions to whatever answers them: a worker thread (sqlite-index.ts) or an index in the
-// caller's thread. Records come back as bytes of the log and are decoded here.
+// The methods of an index as questions to a worker thread or the caller's own. Decodes the records of answers.
 import type { ObjectId, RunId } from '@parley/core'
 import type { StoredEntry, StoredObject } from '../entry.ts'
 import type { AggregateRow, Position, RunSummary, StoreAggregate, StorePage, StoreQuery } from '../store/store.ts'

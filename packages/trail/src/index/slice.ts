@@ -1,5 +1,4 @@
-// One bounded piece of the log on its way into the rows, in one transaction (apply.ts): what a record changes, and what
-// is remembered of damage.
+// One bounded piece of the log on its way into the rows: what a record changes, what is remembered of damage.
 import { crc32 } from 'node:zlib'
 import type { ObjectId, RunId } from '@parley/core'
 import { TERMINAL_STATES } from '../events/names.ts'

@@ -1,5 +1,4 @@
-// The caller's side of the SQLite index: sends questions to a worker thread and decodes the answers. When the worker
-// dies, pending questions fail, and the next one starts another worker.
+// The caller's side of the SQLite index. When its worker thread dies, questions fail, and the next starts another.
 import { Worker } from 'node:worker_threads'
 import { assertNever } from '@parley/core'
 import type { Position } from '../store/store.ts'

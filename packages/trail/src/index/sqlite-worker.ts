@@ -1,5 +1,4 @@
-// The thread that owns the index file and does all SQL. It first loads only what it needs to report how it found the
-// file, because opening a trail waits for that.
+// The thread that owns the index file. It loads first what opening needs, since opening a trail waits for that.
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'

@@ -1,5 +1,4 @@
-// The reading end of the log, on the main thread and the index's: bytes of any segment up to where they count, and the
-// raw records for verification.
+// The reading end of the log, on any thread: bytes of segments up to where they count, raw records for verification.
 import type { RunId } from '@parley/core'
 import type { StoredRecord } from '../entry.ts'
 import { indexLimits } from '../index/limits.ts'

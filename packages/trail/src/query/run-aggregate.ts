@@ -1,5 +1,4 @@
-// Grouping by a dimension (W-TRAIL-18). A store groups by what stands in an entry; what follows from the workspace
-// (originator, owner, group) is derived here.
+// Grouping by a dimension (W-TRAIL-18); originator, owner and group follow from the workspace and are derived here.
 import type { WorkspaceId } from '@parley/core'
 import type { AggregateRow, StoreFilter, TrailStore } from '../store/store.ts'
 import type { RunModel } from './model.ts'

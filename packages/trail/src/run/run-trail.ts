@@ -1,5 +1,4 @@
-// One run of a trail: appending linked batches, verifying, and the ways to read it. Appends are validated and linked at
-// once and answered when they are durable.
+// One run of a trail. Appends are validated and linked at once and answered when they are durable.
 import {
   asParleyError,
   type EntryId,

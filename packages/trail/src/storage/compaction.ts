@@ -1,5 +1,4 @@
-// Which entries of terminal workspaces move to the cold tier, and the summaries of that (W-TRAIL-27), which are
-// proposed to the runtime.
+// Which entries of terminal workspaces move to the cold tier, and the summaries proposed for that (W-TRAIL-27).
 import { invariant, type Result, type RunId, refuse, type Timestamp, type WorkspaceId } from '@parley/core'
 import { bridgeOf, type Manifest } from '../archive/manifest.ts'
 import type { ProposedEntry } from '../entry.ts'

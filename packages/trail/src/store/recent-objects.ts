@@ -1,5 +1,4 @@
-// Where the newest objects lie in the log, so that reading one back need not wait for the index. It is read from disk
-// and checked as the index checks it.
+// Where the newest objects lie in the log, so that reading one back need not wait for the index.
 import type { ObjectId, RunId } from '@parley/core'
 import type { StoredObject } from '../entry.ts'
 import { fetchWhole, type RecordSource, unpackRecords, type Wanted } from '../index/answer/fetch.ts'

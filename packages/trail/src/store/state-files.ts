@@ -36,10 +36,7 @@ const HEADER = 12
 /** What sealing may add to a state, and the header. */
 const SLACK = 1024 * 1024
 
-/**
- * States in the files of a folder, created on demand, that nobody else writes to. Where states are sealed, unsealed
- * ones are deleted: their content must not lie about.
- */
+/** States in the files of a folder of their own. Where states are sealed, unsealed ones are deleted. */
 export function fileStateCache(folder: string, sealing?: StateSealing): StateCacheStore {
   const seals = sealing?.seals ?? false
   let listing: Promise<Set<string>> | undefined

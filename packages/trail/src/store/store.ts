@@ -122,10 +122,7 @@ export interface TrailStore extends TrailImports {
 
   head(run: RunId): Promise<RunHead | undefined>
 
-  /**
-   * The newest entry of a run as the storage itself holds it, without an index: what a reading of the run must reach.
-   * Undefined for a new run and an imported one.
-   */
+  /** What a reading of the run must reach, without help of an index. Undefined for a new run and an imported one. */
   logHead(run: RunId): Promise<RunHead | undefined>
 
   /** Heads that anything outside the log itself knows, of one run or of all: index, heads files. */
@@ -185,10 +182,7 @@ export interface TrailTiers {
   warmRuns(): Promise<readonly RunId[]>
   /** Moves a run's files and blobs to the cold tier; returns how many files. `invalid_state` while it is in the log. */
   expire(run: RunId, at: Timestamp): Promise<number>
-  /**
-   * First moves what counts out of mostly empty segments, then removes those whose every record is in an archive;
-   * returns their bytes.
-   */
+  /** Empties segments of which little counts, and removes those without any record that counts; returns their bytes. */
   reclaim(): Promise<number>
   /** Deletes an archive's entries for good and keeps its manifest. The caller has checked retention. */
   deleteArchive(manifest: Manifest): Promise<void>

@@ -80,10 +80,7 @@ export class Tiers implements TrailTiers {
     }
   }
 
-  /**
-   * Tells the index what it missed: then it knows every archive that counts and every deleted one. Each change begins
-   * with this, so none is at work meanwhile.
-   */
+  /** Tells the index of archives and deletions that it missed. Each change begins with this, so none is at work. */
   async certain(): Promise<void> {
     if (!this.#doubtful) return
     this.#adopting ??= this.#adopt()

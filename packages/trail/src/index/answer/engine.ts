@@ -1,5 +1,4 @@
-// What an index answers, from rows and the log. Long answers are generators that pause between bounded pieces of work,
-// so that on the worker's thread nobody waits for someone else's search.
+// What an index answers, from rows and the log. Long answers pause between bounded pieces of work.
 import type { ObjectId, RunId, Ticks, WorkspaceId } from '@parley/core'
 import type { AggregateRow, RunSummary, StoreAggregate, StoreFilter, StoreQuery } from '../../store/store.ts'
 import type { IndexedHead, LogReader, RecordPlace, RunUsage, TakenRecords, TakeRequest } from '../contract.ts'

@@ -1,5 +1,4 @@
-// From a filter to the entries that its header conditions allow, in order: which index is walked, and how several
-// ranges are merged. Conditions on bodies come later (engine.ts).
+// From a filter to the entries that its header conditions allow, in order; conditions on bodies come later (engine.ts).
 import type { StoreFilter, WorkspaceSpan } from '../../store/store.ts'
 import { invalidQuery } from '../fault.ts'
 import { indexLimits } from '../limits.ts'

@@ -1,5 +1,4 @@
-// The work of the index's thread: takes in the log slice by slice and answers in between; a question waits until the
-// log was taken in as far as it asks.
+// The work of the index's thread: takes in the log slice by slice, and answers what it has got far enough for.
 import type { MessagePort } from 'node:worker_threads'
 import type { Work } from '../answer/engine.ts'
 import type { LogPoint } from '../contract.ts'
