@@ -15,12 +15,9 @@ import { join } from 'node:path'
 import { zstdDecompressSync } from 'node:zlib'
 import {
   formatTimestamp,
-  ManualClock,
   type ObjectId,
   type Result,
   type RunId,
-  SeededIds,
-  StrictClock,
   type Ticks,
   unwrap,
   type WorkspaceId,
@@ -33,9 +30,9 @@ import type { RunTrail } from './run/run-trail.ts'
 import { ed25519Signer } from './signing.ts'
 import type { ScannedRecord } from './store/store.ts'
 import { FaultyFiles } from './testing/memory/faulty-files.ts'
-import { memoryDisks, openMemoryCold, openMemoryStore } from './testing/memory/open-memory.ts'
+import { memoryDisks, openMemoryCold } from './testing/memory/open-memory.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
-import { compact, expectSound, recordsOf } from './testing/steps.ts'
+import { compact, expectSound, memoryTrail, recordsOf } from './testing/steps.ts'
 import { edited, tamper } from './testing/tamper.ts'
 import { type TestTrail, type TestTrailOptions, temporaryFolder, temporaryTrail } from './testing/temporary.ts'
 import { Trail } from './trail.ts'
@@ -274,11 +271,7 @@ describe('files of runs', () => {
   })
 
   test('W-TRAIL-25 a verification that is under way sees every record, though segments could go meanwhile', async () => {
-    const disks = memoryDisks()
-    const store = await openMemoryStore(disks, SIZES)
-    const trail = new Trail({ store })
-    const strict = new StrictClock(new ManualClock(1_772_355_900_000_000 as Ticks))
-    const start = () => ScriptedRun.start(trail, new SeededIds(4), strict)
+    const { disks, store, clock: strict, start } = await memoryTrail(memoryDisks(), SIZES)
     const { script } = await addRun({ start }, 60)
     const all = async () => {
       const found: ScannedRecord[] = []
@@ -607,11 +600,7 @@ describe('the cold tier and its replica', () => {
 
   test('W-TRAIL-26 a replica that cannot be written, or is full, changes nothing, and later gets everything', async () => {
     const disks = { ...memoryDisks(), replica: new FaultyFiles() }
-    const store = await openMemoryStore(disks, SIZES)
-    const trail = new Trail({ store })
-    const strict = new StrictClock(new ManualClock(1_772_355_900_000_000 as Ticks))
-    const ids = new SeededIds(3)
-    const start = () => ScriptedRun.start(trail, ids, strict)
+    const { store, trail, clock: strict, start } = await memoryTrail(disks, SIZES)
     const { script, objects } = await addRun({ start }, 5)
     const before = await seen(script.run, objects)
     const compactor = trail.storage

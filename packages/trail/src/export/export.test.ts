@@ -1,7 +1,9 @@
 // A run as one file: what is in it, that it verifies with a public key and nothing else, and that any change of it is
 // found.
+
 import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { canonicalize, formatTimestamp, type ObjectId, ParleyError, unwrap, type WorkspaceId } from '@parley/core'
 import { expect, test } from 'vitest'
 import { ContentCipher } from '../content/cipher.ts'
@@ -283,10 +285,7 @@ test('content that was changed and sealed by somebody else is not accepted from 
   }
   const stranger = ed25519Signer(Buffer.alloc(32, 3))
   const keys = [...t.trail.keys, { key: stranger.id, since: AT, until: null }]
-  const parts: Buffer[] = []
-  for await (const part of exportRun(source, { head, at: AT, keys, signer: stranger, content: 'stored' }))
-    parts.push(part)
-  const file = Buffer.concat(parts)
+  const file = await buffer(exportRun(source, { head, at: AT, keys, signer: stranger, content: 'stored' }))
   expect(await verified(file, { keys: [keyOf(t)] })).toMatchObject({ sound: false, findings: [] })
   // It is sound in itself, which is why a file without a known key proves nothing.
   expect(await verified(file)).toMatchObject({ sound: true, signatures: 'file_keys_only' })

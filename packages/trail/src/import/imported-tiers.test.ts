@@ -1,7 +1,9 @@
 // An imported run with entries that retention had deleted before it came, through all tiers: compacted, moved to the
 // cold tier and its replica, kept where nothing of ours covers it, and verified from either copy alone.
+
 import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { formatTimestamp, type ObjectId, SeededIds, type Ticks, unwrap } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Manifest } from '../archive/manifest.ts'
@@ -69,10 +71,8 @@ async function exportedWithout(
   const { seq, hash } = records.findLast((each): each is StoredEntry => each.kind === 'entry')!
   const head = { run: script.run.id, seq, hash }
   const keys = [{ key: signer().id, since: null, until: null }]
-  const parts: Buffer[] = []
   const options = { head, at: AT, keys, signer: signer(), content: 'stored' } as const
-  for await (const part of exportRun(source, options)) parts.push(part)
-  return Buffer.concat(parts)
+  return buffer(exportRun(source, options))
 }
 
 async function seqsOf(trail: Trail, script: ScriptedRun): Promise<number[]> {

@@ -1,9 +1,13 @@
 // Steps that tests of several folders take: filling runs, exporting and compacting them, and seeing that all is sound.
+import { buffer } from 'node:stream/consumers'
 import {
   formatTimestamp,
+  ManualClock,
   type ObjectId,
   type RunId,
-  type StrictClock,
+  SeededIds,
+  StrictClock,
+  type Ticks,
   type Timestamp,
   unwrap,
   type WorkspaceId,
@@ -15,8 +19,9 @@ import type { TrailState } from '../run/run-state.ts'
 import type { RunTrail } from '../run/run-trail.ts'
 import type { StorageManager } from '../storage/manager.ts'
 import type { MoveProgress } from '../store/store.ts'
-import type { Trail } from '../trail.ts'
-import type { ScriptedRun } from './scripted-run.ts'
+import { Trail } from '../trail.ts'
+import { type MemoryDisks, type MemoryStoreOptions, memoryDisks, openMemoryStore } from './memory/open-memory.ts'
+import { ScriptedRun } from './scripted-run.ts'
 import { type TestTrail, temporaryTrail } from './temporary.ts'
 
 export const AT = '2026-03-02T10:00:00.000000Z' as Timestamp
@@ -50,15 +55,33 @@ export async function filledTrail(
   return { first, script, worker }
 }
 
+/** A trail in memory, and runs in it. */
+export async function memoryTrail(disks: MemoryDisks = memoryDisks(), sizes: MemoryStoreOptions = {}) {
+  const store = await openMemoryStore(disks, sizes)
+  const trail = new Trail({ store })
+  const clock = new StrictClock(new ManualClock(1_772_355_900_000_000 as Ticks))
+  const ids = new SeededIds(7)
+  const at = () => formatTimestamp(clock.take())
+  return { disks, store, trail, clock, ids, at, start: () => ScriptedRun.start(trail, ids, clock) }
+}
+
+/** A run that has ended, with one workspace whose mail can be archived. */
+export async function mailRun(t: Pick<TestTrail, 'start'>) {
+  const script = await t.start()
+  const worker = await script.workspace()
+  for (let turn = 0; turn < 4; turn++) await script.envelope(script.root, worker, 'system')
+  await script.state(worker, 'integrating', 'closed', { trigger: 'integration_succeeded' } as never)
+  await script.end()
+  return { script, worker, run: script.run.id }
+}
+
 export async function exported(
   { trail }: { readonly trail: Trail },
   of: ScriptedRun | RunId,
   options: { readonly content?: ExportContent; readonly upTo?: number } = {},
 ): Promise<Buffer> {
   const run = typeof of === 'string' ? of : of.run.id
-  const parts: Buffer[] = []
-  for await (const part of unwrap(await trail.export(run, { at: AT, ...options }))) parts.push(part)
-  return Buffer.concat(parts)
+  return buffer(unwrap(await trail.export(run, { at: AT, ...options })))
 }
 
 export async function recordsOf(run: RunTrail, behind?: TrailState): Promise<(Entry | TrailObject)[]> {
