@@ -47,7 +47,7 @@ export function openError(folder: string, cause: unknown): unknown {
   return diskError(cause, () => `The trail in ${folder} could not be opened (${code}).`, { folder })
 }
 
-/** What a copy of the cold tier says to whoever wants to change it. */
+/** Refuses a change of a copy of the cold tier. */
 export function readOnlyError(): ParleyError {
   return new ParleyError('trail_read_only', 'This is a copy of the cold tier; it can only be read.')
 }

@@ -51,7 +51,7 @@ export async function openTrail(profile: string, options: OpenTrailOptions = {})
   }
 }
 
-/** Before the lock is taken or anything is mended. */
+/** Before the lock is taken or anything is repaired. */
 function requireSecret(profile: string, cipher: ContentCipher | undefined): void {
   try {
     if (cipher) checkKeyMark(new DiskFiles(join(profile, 'trail')), cipher)

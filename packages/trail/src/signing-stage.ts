@@ -147,7 +147,7 @@ export class SigningStage {
     } catch (cause) {
       signatures = Promise.reject(cause)
     }
-    // Whoever awaits it hears of a failure; until then it is nobody's.
+    // `#run` awaits it later and handles the failure.
     if (signatures instanceof Promise) signatures.catch(() => undefined)
     return { group, entries, signatures }
   }

@@ -28,7 +28,7 @@ export interface TrailOptions {
   readonly signer?: Signer
   /** Who may have signed a run; verification refuses others. `keys` says it better, where there is one. */
   readonly trust?: (run: RunId) => Pick<VerifyOptions, 'trusted' | 'retired'>
-  /** Whoever keeps the keys of the signer, and can replace it. */
+  /** The keeper of the signer's keys, which can replace the signer. */
   readonly keys?: TrailKeys
   /** Seals and opens content; without one objects are written as they are, and sealed ones cannot be read. */
   readonly cipher?: ContentCipher
@@ -95,7 +95,7 @@ export class Trail {
       return refuse('trail_in_use', 'Another runtime writes this trail. Use that one, or close it first.')
     const hold = Symbol('hold')
     held.set(this.#store, hold)
-    // Whoever gives it up twice takes it from nobody.
+    // A second call must not release another runtime's hold.
     return ok(() => {
       if (held.get(this.#store) === hold) held.delete(this.#store)
     })
@@ -254,7 +254,7 @@ export class Trail {
 
   #checks(run: RunId): VerifyOptions {
     const imported = this.#store.imports.get(run)
-    // The keys of whoever made it, for this run alone; and not ours: we never sign it.
+    // The keys of its maker, for this run alone; and not ours: we never sign it.
     if (imported) return { ...trustOf(imported.keys), signed: true, knownHeads: [{ run, ...imported.head }] }
     if (this.#keys) return this.#keys.trust()
     return this.#trust?.(run) ?? {}

@@ -39,7 +39,7 @@ function ownKeys(files: Files): readonly TrailKey[] {
   try {
     return new KeyRing(files).keys
   } catch {
-    // Whoever opens the trail to sign hears of it.
+    // Opening the trail to sign reports it.
     return []
   }
 }

@@ -70,7 +70,7 @@ export class TierMerge {
     for (let from = 0; from < places.length; from += PAGE) {
       const page: ScannedRecord[] = []
       for (const place of places.slice(from, from + PAGE)) {
-        // Whoever reads it next hears why it could not be loaded.
+        // The next read reports why it could not be loaded.
         if (!place.gone) await this.#archives.load(place.archive).catch(() => {})
         const record = this.#read(run, place)
         if (record) page.push(record)

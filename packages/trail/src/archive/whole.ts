@@ -13,7 +13,7 @@ const MarkSchema = Type.Object({
   run: Type.String(),
   seq: Seq,
   hash: Hash,
-  /** Of an imported run: whoever may have signed it, which is not whoever signs here. */
+  /** Of an imported run: the keys that may have signed it, which are not those of this trail. */
   keys: Type.Optional(Type.Array(TrailKeySchema, { maxItems: 4 * trailLimits.keys })),
 })
 const shape = compile(MarkSchema)

@@ -210,7 +210,7 @@ function boundTo({ run, id, kind }: ContentPlace): Buffer {
 }
 
 const MISSING = {
-  not_given: 'whoever reads was never given its key',
+  not_given: 'the reader was never given its key',
   other_secret: 'it was sealed with another secret; restore the one that it was sealed with',
   other_proof: 'it was proven with another secret; restore the one that it was proven with',
   no_secret: 'the trail was opened without the secret that it was sealed with',

@@ -6,7 +6,7 @@ export type ContentScope =
   | { readonly of: 'trail' }
   /** What belongs to a run and to no workspace of it: task texts, gates, settings. The runtime alone opens it. */
   | { readonly of: 'run' }
-  /** What whoever sees a workspace may read: its working memory, checkpoints, results. */
+  /** What every reader of a workspace may read: its working memory, checkpoints, results. */
   | { readonly of: 'workspace'; readonly workspace: WorkspaceId }
   /** What a workspace was given to know: its context and directive. Seeing the workspace is not enough (W-WS-02). */
   | { readonly of: 'private'; readonly workspace: WorkspaceId }

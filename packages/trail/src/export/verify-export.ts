@@ -343,7 +343,7 @@ class Examination {
   }
 }
 
-/** The fields that whoever takes the entry in relies on. */
+/** The fields that an import relies on. */
 function draftOf(view: string): EntryDraft | undefined {
   try {
     const draft = JSON.parse(view) as Partial<EntryDraft> | null

@@ -124,6 +124,6 @@ function refusalOf({ sound, findings, problems, signatures, run }: ExportReport)
 
 function untrusted(): ParleyError {
   const message =
-    'An import needs a public key of whoever made the file, which you got from them over a way that you trust.'
+    "An import needs the public key of the file's maker, received from them over a channel that you trust."
   return new ParleyError('export_untrusted', message)
 }

@@ -91,7 +91,7 @@ export class Applier {
         applied = this.#enterNext(applied, target, slice)
       }
     }
-    // The end of the log was told by whoever wrote it: damage at the very end must not keep anyone waiting.
+    // The writer reported the end of the log: damage at the very end must not keep anyone waiting.
     return isAt(applied, target) ? { ...applied, frame: Math.max(applied.frame, target.frame) } : applied
   }
 

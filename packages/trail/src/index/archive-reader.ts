@@ -92,7 +92,7 @@ export class ArchiveReader {
       content = parseManifest(this.#read(number, found => found.manifest))
     } catch (cause) {
       if (isSystemError(cause)) throw cause
-      // Whoever needs it does with the records.
+      // The records must do.
     }
     this.#manifest = { number, content }
     return content

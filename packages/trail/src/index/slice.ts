@@ -203,7 +203,7 @@ export class Slice {
       const [newest] = spans
       return newest !== undefined && isTerminal(readView(bytes, newest)?.body.to_state)
     } catch (cause) {
-      // Whoever reads that entry hears of the damage; here it only means that the end is not known.
+      // Reading that entry reports the damage; here it only means that the end is not known.
       if (cause instanceof IndexFault) return false
       throw cause
     }

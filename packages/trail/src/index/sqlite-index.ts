@@ -154,7 +154,7 @@ class SqliteIndex extends AskedIndex {
       awaited: false,
       told: this.#point.frame,
     }
-    // Whoever asks for the opening hears of a failure; it is not an accident that nobody did.
+    // A failure reaches the caller of `opening`; there need not be one.
     life.opening.promise.catch(() => {})
     worker.on('message', (message: FromWorker) => this.#hear(life, message))
     worker.on('error', cause => this.#lose(life, cause.message))

@@ -6,7 +6,7 @@ import type { Signer } from '../signing.ts'
 import type { KeyRing } from './key-ring.ts'
 import { endorse, type TrailKey, type Trust, trustOf } from './trail-key.ts'
 
-/** What a trail needs of whoever keeps its keys. */
+/** What a trail needs of the keeper of its keys. */
 export interface TrailKeys {
   readonly keys: readonly TrailKey[]
   /** Keys whose rotation is not on record yet. */

@@ -56,7 +56,7 @@ export function followKeys(known: Iterable<string>, shown: readonly TrailKey[]):
   return { trusted, retired: retiredOf(shown.filter(({ key }) => trusted.has(key))) }
 }
 
-/** Endorsements in a list that do not hold: whoever made it up, it is not what was written. */
+/** Endorsements in a list that do not hold: somebody has changed it. */
 export function keyProblems(shown: readonly TrailKey[]): string[] {
   return shown.flatMap(({ key, endorsement }) =>
     !endorsement || (endorsement.to === key && endorsementValid(endorsement))

@@ -126,7 +126,7 @@ async function readTail(
         if (found.last && isOneFrame(file, found, frame)) {
           await quarantine(files, segment, found.at, file.read(found.at, found.end - found.at))
         } else {
-          // It stays where it is, for whoever looks into it, and counts as part of the segment.
+          // It stays where it is as evidence, and counts as part of the segment.
           continues = false
           end = found.end
           damage.push({

@@ -42,7 +42,7 @@ export class SegmentReader {
     return segment === this.segments().at(-1) ? undefined : this.#ends.get(segment)
   }
 
-  /** Up to `length` bytes; none where the file is gone, so that whoever reads it finds that they are missing. */
+  /** Up to `length` bytes; none where the file is gone, so that the reader finds them missing. */
   read(segment: number, at: number, length: number): Buffer {
     const end = this.sizeOf(segment)
     return this.#file(segment)?.read(at, Math.min(length, end - at)) ?? Buffer.alloc(0)

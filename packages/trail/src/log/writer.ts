@@ -284,7 +284,7 @@ export class LogWriter {
   #prepare(): void {
     if (this.#prepared) return
     this.#prepared = this.#create(this.#affordable(this.#nextCapacity))
-    // Whoever needs the segment sees the failure; until then it is nobody's.
+    // The commit that needs the segment sees the failure.
     this.#prepared.catch(() => {})
   }
 

@@ -180,7 +180,7 @@ export class RunChain {
     if (this.#ended && (draft.workspace !== null || !AFTER_THE_END.has(draft.event_type))) {
       return invalid(draft, 'cannot follow the end of its run')
     }
-    // W-TRAIL-30: whoever reads the run later takes it for ended by this entry.
+    // W-TRAIL-30: by this entry a later reader takes the run for ended.
     if (!this.#ended && draft.event_type === 'trail_snapshot_created')
       return invalid(draft, 'cannot come before the end of its run')
     return (

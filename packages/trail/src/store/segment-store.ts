@@ -341,7 +341,7 @@ export class SegmentStore implements TrailStore {
     return this.#closing
   }
 
-  /** One blob that is gone does not keep the rest of its run from being read: whoever replays decides (W-REC-13). */
+  /** One lost blob does not keep the rest of its run from being read: the caller of a replay decides (W-REC-13). */
   #fillForReplay(object: StoredObject): StoredObject {
     try {
       return this.#fill(object)

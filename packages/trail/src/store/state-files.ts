@@ -11,7 +11,7 @@ import type { ContentKeys } from '../content/keys.ts'
 import { openState, sealState } from '../content/state-seal.ts'
 import { trailLimits } from '../limits.ts'
 
-/** All three may reject; whoever keeps states then does without. One call for a run at a time. */
+/** All three may reject; the caller then does without. One call for a run at a time. */
 export interface StateCacheStore {
   /** What was saved last, unchanged; undefined where there is nothing that can be used. */
   load(run: RunId): Promise<Uint8Array | undefined>

@@ -159,7 +159,7 @@ export interface TrailStore extends TrailImports {
 
 /**
  * The part of a store that moves records out of the log and to the cold tier (W-TRAIL-24 to 29). Copies are durable
- * before anything is removed, and appends go on meanwhile. Whoever calls makes one change at a time (`StorageManager`);
+ * before anything is removed, and appends go on meanwhile. The caller makes one change at a time (`StorageManager`);
  * what only reads may be asked at any time. Where a replica was named and cannot be used, what needs it
  * fails with `replica_unavailable` (retryable), and nothing is removed; a run of which entries are missing stays where
  * it is (`trail_damaged`).
