@@ -1,8 +1,8 @@
 // What a seed decides once and for all: how bad the weather is, how small the limits, which people there are and how
 // they answer, which vocabulary the runs have.
 import { type RuntimeOptions, referenceTaxonomy, type Taxonomy, type UserDirectory } from '@parley/kernel'
-import type { MemoryStoreOptions } from '@parley/trail'
 import type { Capability, UserState } from '@parley/trail/events'
+import type { MemoryStoreOptions } from '@parley/trail/testing'
 import type { Dice } from './random.ts'
 import type { Weather } from './transport.ts'
 

@@ -1,7 +1,8 @@
 // The simulator finds what it is there to find: a rule that is broken on purpose, behind the kernel's back, is named.
 import type { ObjectId } from '@parley/core'
-import type { Batch, EntryDraft } from '@parley/trail'
+import type { EntryDraft } from '@parley/trail'
 import type { EventType } from '@parley/trail/events'
+import type { Batch } from '@parley/trail/testing'
 import { expect, test } from 'vitest'
 import { act, type Favours, planOf } from './actions.ts'
 import { copied } from './disks.ts'

@@ -1,6 +1,6 @@
 // The devices of a simulated machine: the log with its tiers, its index, blobs, a second copy of the cold tier, and the
 // profile's key. All of them lose power together; the second copy can be pulled out and put back.
-import { FaultyFiles, IndexDisk, type MemoryDisks } from '@parley/trail'
+import { FaultyFiles, IndexDisk, type MemoryDisks } from '@parley/trail/testing'
 
 export interface Disks extends MemoryDisks {
   readonly index: IndexDisk

@@ -2,7 +2,8 @@
 // chain of single acts (W-SEC-17). What is sound is proven; what was changed by one bit is not.
 import { formatTimestamp, type RunId } from '@parley/core'
 import type { ProofReport } from '@parley/kernel'
-import { type ByteSource, type ExportReport, type VerifyExportOptions, verifyExport } from '@parley/trail'
+import { type ExportReport, verifyExport } from '@parley/trail'
+import type { ByteSource, VerifyExportOptions } from '@parley/trail/testing'
 import { violated } from './invariants.ts'
 import type { RunModel } from './model.ts'
 import type { Dice } from './random.ts'

@@ -1,7 +1,8 @@
 // Looks at the storage from outside, at random moments: whatever has moved meanwhile, every reader gets what was handed
 // in, once and byte for byte (W-TRAIL-25, -29), from the trail itself and from the second copy of its cold tier alone.
 import { canonicalize, type RunId } from '@parley/core'
-import { type Entry, type EntryDraft, openMemoryCold, type Tier, Trail, type TrailFilter } from '@parley/trail'
+import { type Entry, type EntryDraft, Trail, type TrailFilter } from '@parley/trail'
+import { openMemoryCold, type Tier } from '@parley/trail/testing'
 import { violated } from './invariants.ts'
 import type { RunModel } from './model.ts'
 import type { Dice } from './random.ts'

@@ -1,8 +1,7 @@
 // The profile's key on the simulated disks: the real key file and the real list of former keys, with signatures made in
 // place, since what a thread does comes at no certain time.
 import { formatTimestamp, type Ticks, type Timestamp } from '@parley/core'
-import type { Signer, TrailOptions } from '@parley/trail'
-import { KeyFile, KeyRing, ProfileKeys, type TrailKeys } from '@parley/trail/testing'
+import { KeyFile, KeyRing, ProfileKeys, type Signer, type TrailKeys, type TrailOptions } from '@parley/trail/testing'
 import type { Disks } from './disks.ts'
 
 export async function openKeys(disks: Disks, now: Ticks, floor: Ticks): Promise<Pick<TrailOptions, 'signer' | 'keys'>> {

@@ -1,7 +1,8 @@
 // What a run's records mean, folded a second time and independently of the kernel: plain maps, no shared code. The
 // simulator compares it with the kernel's own state, and chooses from it what to do next.
-import type { EntryDraft, Tier, TrailObject } from '@parley/trail'
+import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EnvelopePriority, EventBody, EventType } from '@parley/trail/events'
+import type { Tier } from '@parley/trail/testing'
 import { highwayFolds, type ModelFolds } from './highway-model.ts'
 import {
   type CheckpointModel,

@@ -1,5 +1,5 @@
 // Choices of the simulator: everything that happens by chance comes from one of these, and each from a seed.
-import { seededRandom } from '@parley/trail'
+import { seededRandom } from '@parley/trail/testing'
 
 export class Dice {
   readonly next: () => number

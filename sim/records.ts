@@ -6,9 +6,9 @@ import type {
   BudgetDimension,
   Capability,
   CheckpointStatus,
-  EnvelopeOrigin,
   EnvelopePriority,
   EscalationFallback,
+  EventBody,
   GateAction,
   GateFallback,
   GateType,
@@ -164,7 +164,7 @@ export interface EnvelopeModel {
   readonly to: string
   readonly type: string
   readonly priority: EnvelopePriority
-  readonly origin: EnvelopeOrigin
+  readonly origin: EventBody<'envelope_created'>['origin']
   readonly originator: string
   readonly rights: readonly { readonly type: string; readonly target: string }[]
   status: 'validated' | 'delivered' | 'acknowledged' | 'rejected'

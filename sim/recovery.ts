@@ -2,17 +2,9 @@
 // was on its way whole batches only; and opening it a second time changes nothing.
 import { ManualClock, SeededIds, type Ticks } from '@parley/core'
 import { Runtime } from '@parley/kernel'
-import {
-  type Batch,
-  type Entry,
-  type EntryDraft,
-  type Manifest,
-  openMemoryStore,
-  Trail,
-  type TrailObject,
-  type TrailStore,
-} from '@parley/trail'
+import { type Entry, type EntryDraft, Trail, type TrailObject, type TrailStore } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
+import { type Batch, type Manifest, openMemoryStore } from '@parley/trail/testing'
 import type { Config } from './config.ts'
 import { copied, type Disks } from './disks.ts'
 import { Violation } from './invariants.ts'

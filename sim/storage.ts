@@ -12,8 +12,9 @@ import {
   type Ticks,
   type WorkspaceId,
 } from '@parley/core'
-import { type Manifest, type ProposedEntry, type StorageManager, stamp } from '@parley/trail'
+import { type ProposedEntry, stamp } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
+import type { Manifest, StorageManager } from '@parley/trail/testing'
 import { Violation, violated } from './invariants.ts'
 import type { RunModel } from './model.ts'
 import { isOver } from './records.ts'

@@ -2,7 +2,7 @@
 // answers, notices. Every invariant is asked here; the first that is broken is kept until somebody looks.
 import { ParleyError, type Result, type RunId } from '@parley/core'
 import type { Command, Delivery, Notice, Runtime } from '@parley/kernel'
-import type { Appended, Batch } from '@parley/trail'
+import type { Appended, Batch } from '@parley/trail/testing'
 import { answerProblem, authorityProblem, DENIALS, isReadable } from './answers.ts'
 import { foldChecked, Violation, violated } from './invariants.ts'
 import { RunModel } from './model.ts'

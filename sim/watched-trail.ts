@@ -1,7 +1,8 @@
 // The real trail with a window in it: every batch that a runtime appends is seen when it is handed in and when it is
 // settled. A test that wants to break a rule on purpose changes batches here, behind the kernel's back.
 import type { Result, RunId } from '@parley/core'
-import { type Appended, type Batch, type RunTrail, Trail, type TrailOptions } from '@parley/trail'
+import { type RunTrail, Trail } from '@parley/trail'
+import type { Appended, Batch, TrailOptions } from '@parley/trail/testing'
 
 export interface TrailWatcher {
   /** What is really appended. */

@@ -2,8 +2,9 @@
 // nothing by itself; actions.ts acts on it, and after every step it is asked whether all is well.
 import { ManualClock, SeededIds, type Ticks } from '@parley/core'
 import { type AgentHandle, type MigrationRequest, type RunHandle, Runtime } from '@parley/kernel'
-import { openMemoryStore, type StateCacheStore, type TrailStore } from '@parley/trail'
+import type { StateCacheStore, TrailStore } from '@parley/trail'
 import { CAPABILITIES } from '@parley/trail/events'
+import { openMemoryStore } from '@parley/trail/testing'
 import { difference } from './compare.ts'
 import { type Config, configOf, HOST_DIRECTORY, PEOPLE } from './config.ts'
 import { crashed, type Disks, mended, newDisks } from './disks.ts'

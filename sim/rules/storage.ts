@@ -2,8 +2,9 @@
 
 import { hash } from 'node:crypto'
 import { canonicalize } from '@parley/core'
-import type { EntryDraft, Manifest } from '@parley/trail'
+import type { EntryDraft } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
+import type { Manifest } from '@parley/trail/testing'
 import type { RunModel } from '../model.ts'
 import { isOver } from '../records.ts'
 import type { Invariant, Problem } from './rule.ts'

@@ -32,10 +32,11 @@ import { profileSigner } from './key-file.ts'
 import { FRAME_HEADER } from './log/frame.ts'
 import { readSegmentHeader, SEGMENT_HEADER, writeSegmentHeader } from './log/segment.ts'
 import { walkFrames } from './log/walk.ts'
-import { memoryDisks, openMemoryStore } from './open-memory.ts'
 import { openTrail } from './open-trail.ts'
 import { ed25519Signer } from './signing.ts'
+import { memoryDisks, openMemoryStore } from './testing/memory/open-memory.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
+import { filledTrail } from './testing/steps.ts'
 import { temporaryFolder, temporaryTrail } from './testing/temporary.ts'
 import { Trail } from './trail.ts'
 
@@ -48,19 +49,11 @@ async function failure(opening: Promise<unknown>): Promise<ParleyError> {
   )
 }
 
-async function filled(count: number) {
-  const first = await temporaryTrail()
-  const script = await first.start()
-  const worker = await script.workspace()
-  for (let done = 2; done < count; done++) await script.checkpoint(worker)
-  return { first, script, worker }
-}
-
 const segmentOf = (profile: string) => join(profile, 'trail', '00000001.seg')
 
 describe('drafts', () => {
   test('W-TRAIL-07 time that does not advance in its workspace is refused, and the run goes on', async () => {
-    const { script, worker } = await filled(3)
+    const { script, worker } = await filledTrail(3)
     const [draft] = script.drafts([script.entry('checkpoint_created', worker, 'worker', { workspace: worker })])
     const last = unwrap(await script.run.query({ workspace: worker, order: 'descending', limit: 1 })).entries[0]!
     const earlier = (ticks: number) => formatTimestamp((parseTimestamp(last.timestamp)! - ticks) as Ticks)
@@ -87,7 +80,7 @@ describe('drafts', () => {
     ['invalid_body', { body: [] }],
     ['unknown_event_type', { event_type: 'workspace_painted' }],
   ])('a header that breaks a rule is refused with %s: %j', async (code, change) => {
-    const { script, worker } = await filled(2)
+    const { script, worker } = await filledTrail(2)
     const [draft] = script.drafts([script.entry('checkpoint_created', worker, 'worker', { workspace: worker })])
     expect(await script.run.append({ entries: [{ ...draft!, ...change } as EntryDraft] })).toMatchObject({
       ok: false,
@@ -116,7 +109,7 @@ describe('drafts', () => {
   })
 
   test('W-TRAIL-08 nothing is filed under a terminal workspace any more; the entry is system-level instead', async () => {
-    const { script, worker } = await filled(2)
+    const { script, worker } = await filledTrail(2)
     await script.state(worker, 'active', 'failed')
     const body = { from: worker, type: 'complete' } as const
     expect(await script.append(script.entry('signal_emitted', worker, 'worker', body))).toMatchObject({
@@ -132,7 +125,7 @@ describe('drafts', () => {
   })
 
   test('a batch is taken whole or not at all', async () => {
-    const { script, worker } = await filled(2)
+    const { script, worker } = await filledTrail(2)
     const good = script.entry('checkpoint_created', worker, 'worker', { workspace: worker })
     const bad = script.entry('checkpoint_created', null, 'worker', { workspace: worker })
     expect(await script.append(good, bad, good)).toMatchObject({ ok: false })
@@ -164,7 +157,7 @@ describe('runs', () => {
   })
 
   test('a run that was released takes nothing more; opened again it goes on where it was', async () => {
-    const { first, script } = await filled(3)
+    const { first, script } = await filledTrail(3)
     const proposal = script.entry('user_created', null, 'system')
     // A batch is still on its way to disk when the run is released.
     let settled = 0
@@ -182,7 +175,7 @@ describe('runs', () => {
   })
 
   test('two compactions at once archive everything once', async () => {
-    const { first, script, worker } = await filled(2)
+    const { first, script, worker } = await filledTrail(2)
     for (let count = 0; count < 3; count++) await script.envelope(script.root, worker, 'system')
     await script.state(worker, 'active', 'failed')
     const at = formatTimestamp(first.strict.take())
@@ -195,7 +188,7 @@ describe('runs', () => {
   })
 
   test('an object without canonical form is refused with its batch', async () => {
-    const { script } = await filled(2)
+    const { script } = await filledTrail(2)
     const proposal = script.entry('user_created', null, 'system')
     for (const object of [
       { id: 'o', kind: 'x', value: Number.NaN },
@@ -211,7 +204,7 @@ describe('runs', () => {
 
 describe('surroundings', () => {
   test('a second opener of the same folder is told who has it, and does no harm', async () => {
-    const { first, script } = await filled(3)
+    const { first, script } = await filledTrail(3)
     const inProcess = await failure(openTrail(first.profile))
     expect(inProcess).toMatchObject({ code: 'trail_in_use', retryable: false })
     expect(inProcess.message).toContain(String(process.pid))
@@ -314,7 +307,7 @@ describe('surroundings', () => {
 
 describe('the log', () => {
   test('a torn last commit is put aside, and everything before it stays', async () => {
-    const { first, script } = await filled(5)
+    const { first, script } = await filledTrail(5)
     await first.trail.close()
     const file = segmentOf(first.profile)
     const sound = statSync(file).size
@@ -335,7 +328,7 @@ describe('the log', () => {
   })
 
   test('damage that is more than one torn commit is reported, and nothing is cut', async () => {
-    const { first } = await filled(6)
+    const { first } = await filledTrail(6)
     await first.trail.close()
     const file = segmentOf(first.profile)
     const bytes = readFileSync(file)
@@ -353,7 +346,7 @@ describe('the log', () => {
   })
 
   test('a log of another version of the format is left alone', async () => {
-    const { first } = await filled(3)
+    const { first } = await filledTrail(3)
     await first.trail.close()
     const file = segmentOf(first.profile)
     const bytes = readFileSync(file)
@@ -366,7 +359,7 @@ describe('the log', () => {
   })
 
   test('a segment cut short is noticed: what was acknowledged is known to be missing, and the run is halted', async () => {
-    const { first, script } = await filled(6)
+    const { first, script } = await filledTrail(6)
     await first.trail.close()
     const file = segmentOf(first.profile)
     const backup = readFileSync(file)
@@ -397,7 +390,7 @@ describe('the log', () => {
   })
 
   test('a flipped byte in the middle is named by its place; sound runs go on', async () => {
-    const { first, script } = await filled(6)
+    const { first, script } = await filledTrail(6)
     const other = await first.start()
     await first.trail.close()
     const file = segmentOf(first.profile)
@@ -423,8 +416,8 @@ describe('the log', () => {
   })
 
   test('a segment of another trail is left alone and named', async () => {
-    const { first, script } = await filled(3)
-    const foreign = await filled(4)
+    const { first, script } = await filledTrail(3)
+    const foreign = await filledTrail(4)
     await foreign.first.trail.close()
     await first.trail.close()
     const bytes = readFileSync(segmentOf(foreign.first.profile))
@@ -474,9 +467,9 @@ describe('the index', () => {
   const indexFiles = (profile: string) => readdirSync(profile).filter(name => name.startsWith('trail.index.db'))
 
   test.each(['deleted', 'garbage', 'of another trail'])('an index that is %s is made again from the log', async how => {
-    const { first, script } = await filled(5)
+    const { first, script } = await filledTrail(5)
     await first.trail.close()
-    const foreign = await filled(9)
+    const foreign = await filledTrail(9)
     await foreign.first.trail.close()
     for (const name of indexFiles(first.profile)) rmSync(join(first.profile, name))
     const file = join(first.profile, 'trail.index.db')

@@ -6,22 +6,14 @@ import { type EntryId, unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import type { StoredEntry, StoredRecord } from './entry.ts'
 import { sha256 } from './run/chain.ts'
-import type { ScriptedRun } from './testing/scripted-run.ts'
+import { filledTrail } from './testing/steps.ts'
 import { edited, type TamperOptions, tamper } from './testing/tamper.ts'
-import { type TestTrail, temporaryFolder, temporaryTrail } from './testing/temporary.ts'
+import { temporaryFolder, temporaryTrail } from './testing/temporary.ts'
 
 const COUNT = 12
 
-async function trailOf(count = COUNT): Promise<{ first: TestTrail; script: ScriptedRun }> {
-  const first = await temporaryTrail()
-  const script = await first.start()
-  const worker = await script.workspace()
-  for (let seq = 3; seq <= count; seq++) await script.checkpoint(worker, { confidence: 'low' })
-  return { first, script }
-}
-
 async function findingsAfter(change: (records: StoredRecord[]) => StoredRecord[], options?: TamperOptions) {
-  const { first, script } = await trailOf()
+  const { first, script } = await filledTrail(COUNT)
   // The index follows the log at its own pace; a query waits for it, so that it knows of everything.
   unwrap(await script.run.query({}))
   await first.trail.close()
@@ -90,7 +82,7 @@ describe('what is found in a damaged trail', () => {
   })
 
   test('a splice: an entry of another chain in the place of one', async () => {
-    const { first, script } = await trailOf()
+    const { first, script } = await filledTrail(COUNT)
     const other = await first.start()
     const worker = await other.workspace()
     for (let count = 0; count < 6; count++) await other.checkpoint(worker)
@@ -120,7 +112,7 @@ describe('what is found in a damaged trail', () => {
   })
 
   test('a truncated trail, by a head that was exported', async () => {
-    const { first, script } = await trailOf()
+    const { first, script } = await filledTrail(COUNT)
     const { seq, hash } = await script.run.head()
     await first.trail.close()
     tamper(first.profile, records => records.filter(record => record.seq <= 8), { removeHeads: true })
@@ -201,7 +193,7 @@ describe('what is found in a damaged trail', () => {
   })
 
   test('a sound trail has no findings, and says how much was verified', async () => {
-    const { script } = await trailOf()
+    const { script } = await filledTrail(COUNT)
     const report = await script.run.verify()
     expect(report).toMatchObject({ entries: COUNT, findings: [], violations: [], head: { seq: COUNT } })
   })

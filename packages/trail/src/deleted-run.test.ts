@@ -2,8 +2,9 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { formatTimestamp, type RunId, unwrap } from '@parley/core'
+import { type RunId, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
+import { compact } from './testing/steps.ts'
 import { type TestTrail, temporaryTrail } from './testing/temporary.ts'
 import type { Trail } from './trail.ts'
 
@@ -19,11 +20,7 @@ async function warmRun(turns: number): Promise<TestTrail & { readonly run: RunId
   await script.end()
   const { id: run } = script.run
   const compactor = made.trail.storage
-  for (;;) {
-    const { summaries, done } = unwrap(await compactor.compactRun(run, formatTimestamp(made.strict.take())))
-    if (done) break
-    unwrap(await script.append(...summaries))
-  }
+  await compact(compactor, script, made)
   unwrap(await compactor.reclaim())
   return { ...made, run }
 }

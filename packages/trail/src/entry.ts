@@ -1,9 +1,9 @@
-// The trail entry (W-TRAIL-01): what a caller hands in, what is kept, what a reader gets back.
-// `seq` stands beside the header: order, paging and cursors mean `seq`, and it is not hashed.
+// The trail entry (W-TRAIL-01), as passed in, stored and read. `seq` is not hashed; order, paging and cursors use it.
 import type { EntryId, ObjectId, RunId, Timestamp, WorkspaceId } from '@parley/core'
 import type { ContentProof } from './content/cipher.ts'
 import type { ContentScope } from './content/scope.ts'
-import { type EventBody, type EventType, eventDefinition } from './events/index.ts'
+import type { EventBody, EventType } from './events/index.ts'
+import { eventDefinition } from './events/registry.ts'
 
 export const HASH_ALGORITHM = 'sha-256'
 
@@ -17,10 +17,7 @@ export interface EntryDraft<T extends EventType = EventType> {
   readonly body: EventBody<T>
 }
 
-/**
- * An entry that the trail asks the runtime to append; the trail never appends by itself. A body that repeats the
- * header's timestamp gets it with the stamp.
- */
+/** An entry that the trail asks the runtime to append; the stamp fills in a body's copy of the timestamp. */
 export type ProposedEntry<T extends EventType = EventType> = {
   readonly [E in T]: {
     readonly event_type: E
@@ -46,10 +43,7 @@ export interface TrailObject {
   readonly proof?: Exclude<ContentProof, 'valid'>
   /** Its content is gone: why. The value is then undefined. */
   readonly lost?: string
-  /**
-   * Whose content it is, for a trail that seals with keys of workspaces; without it, its run's. It is not kept where
-   * nothing is sealed.
-   */
+  /** Whose content it is, where keys are per workspace; by default its run's. Not stored where nothing is sealed. */
   readonly scope?: ContentScope
 }
 
@@ -79,10 +73,7 @@ export interface StoredEntry {
   readonly signer?: string
 }
 
-/**
- * One object as a store keeps it. `data` is canonical JSON, or that sealed (content/cipher.ts); `seq` is that of the
- * next entry of its run.
- */
+/** One object as stored. `data`: canonical JSON, or that sealed (content/cipher.ts); `seq`: the run's next entry. */
 export interface StoredObject {
   readonly kind: 'object'
   readonly run: RunId
@@ -90,9 +81,7 @@ export interface StoredObject {
   readonly id: ObjectId
   readonly objectKind: string
   readonly data: string
-  /**
-   * SHA-256 of the data where a store keeps it beside the log; `data` is then filled in by the store when it is read.
-   */
+  /** SHA-256 of data that is kept beside the log; the store fills in `data` when it is read. */
   readonly blob?: string
   /** Why the data could not be filled in; it is then empty. */
   readonly lost?: string

@@ -1,49 +1,38 @@
-// Errors of the file system, said in terms of the trail. Codes are stable; messages say what happened, to what, and
-// what to do.
+// File system errors in terms of the trail. Codes are stable; messages say what happened, to what, and what to do.
 import { asParleyError, ParleyError, type RunId, systemCode } from '@parley/core'
 import type { Damage } from './store/store.ts'
 
-/** A commit that did not become durable. */
 export function commitError(cause: unknown): ParleyError {
-  if (cause instanceof ParleyError) return cause
-  const code = systemCode(cause)
-  if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
-    return new ParleyError('trail_full', 'The disk has no space left for the trail; free some and try again.', {
-      retryable: true,
-      details: { system: code },
-      cause,
-    })
-  }
-  return new ParleyError(
-    'trail_unavailable',
-    `The trail could not be written (${code}); nothing of the batch was recorded.`,
-    {
-      retryable: true,
-      details: { system: code },
-      cause,
-    },
-  )
+  return cause instanceof ParleyError
+    ? cause
+    : diskError(cause, code => `The trail could not be written (${code}); nothing of the batch was recorded.`)
 }
 
-/**
- * Records that could not be moved, deleted or frozen: the disk's errors are worth another attempt, a defect stays what
- * it is.
- */
+/** What a disk says, which may pass. */
+function diskError(cause: unknown, told: (code: string) => string, details: Record<string, unknown> = {}): ParleyError {
+  const system = systemCode(cause)
+  if (system === 'ENOSPC' || system === 'EDQUOT' || system === 'EFBIG') {
+    const message = 'The disk has no space left for the trail; free some and try again.'
+    return new ParleyError('trail_full', message, { retryable: true, details: { system }, cause })
+  }
+  return new ParleyError('trail_unavailable', told(system), { retryable: true, details: { ...details, system }, cause })
+}
+
+function isDiskError(cause: unknown): cause is Error {
+  return !(cause instanceof ParleyError) && cause instanceof Error && 'syscall' in cause
+}
+
+/** Records that could not be moved, deleted or frozen: disk errors are retryable, a defect stays what it is. */
 export function moveError(cause: unknown): ParleyError {
-  if (cause instanceof ParleyError || !(cause instanceof Error) || !('syscall' in cause)) return asParleyError(cause)
-  const failed = commitError(cause)
-  if (failed.code === 'trail_full') return failed
-  const code = systemCode(cause)
-  return new ParleyError(
-    'trail_unavailable',
-    `The files of the trail cannot be used (${code}); every record is where it was. Try again.`,
-    { retryable: true, details: { system: code }, cause },
-  )
+  if (!isDiskError(cause)) return asParleyError(cause)
+  const told = (code: string) =>
+    `The files of the trail cannot be used (${code}); every record is where it was. Try again.`
+  return diskError(cause, told)
 }
 
 /** What to throw when a folder cannot be used as a trail; a defect stays what it is. */
 export function openError(folder: string, cause: unknown): unknown {
-  if (cause instanceof ParleyError || !(cause instanceof Error) || !('syscall' in cause)) return cause
+  if (!isDiskError(cause)) return cause
   const code = systemCode(cause)
   const details = { folder, system: code }
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
@@ -52,21 +41,13 @@ export function openError(folder: string, cause: unknown): unknown {
     return new ParleyError('trail_read_only', message, { details, cause })
   }
   if (code === 'ENOTDIR' || code === 'EEXIST') {
-    return new ParleyError('trail_not_a_folder', `${folder} is not a folder; name another place for the trail.`, {
-      details,
-      cause,
-    })
+    const message = `${folder} is not a folder; name another place for the trail.`
+    return new ParleyError('trail_not_a_folder', message, { details, cause })
   }
-  const failed = commitError(cause)
-  if (failed.code === 'trail_full') return failed
-  return new ParleyError('trail_unavailable', `The trail in ${folder} could not be opened (${code}).`, {
-    retryable: true,
-    details,
-    cause,
-  })
+  return diskError(cause, () => `The trail in ${folder} could not be opened (${code}).`, { folder })
 }
 
-/** What a copy of the cold tier says to whoever wants to change it. */
+/** Refuses a change of a copy of the cold tier. */
 export function readOnlyError(): ParleyError {
   return new ParleyError('trail_read_only', 'This is a copy of the cold tier; it can only be read.')
 }

@@ -1,6 +1,5 @@
 // The public names of @parley/trail.
 
-export type { Manifest } from './archive/manifest.ts'
 export type { TierFigures } from './archive/tier-report.ts'
 export { ContentCipher, type ContentPlace, type Sealing, sealingOf, unwrapProven } from './content/cipher.ts'
 export { HmacKey } from './content/hmac.ts'
@@ -13,32 +12,20 @@ export {
   HASH_ALGORITHM,
   type ProposedEntry,
   type StoredEntry,
-  type StoredObject,
   type StoredRecord,
   stamp,
   type TrailObject,
 } from './entry.ts'
 export { EXPORT_CONTENTS } from './export/format.ts'
-export { type ByteSource, withFile } from './export/read.ts'
-export { type ExportReport, type VerifyExportOptions, verifyExport } from './export/verify-export.ts'
-export { IndexDisk } from './index/index-disk.ts'
+export { withFile } from './export/read.ts'
+export { type ExportReport, verifyExport } from './export/verify-export.ts'
 export { keyProblem, profileSigner } from './key-file.ts'
 export { parsePublicKeys } from './keys/public-keys.ts'
 export type { TrailKey } from './keys/trail-key.ts'
 export { trailLimits } from './limits.ts'
-export { FaultyFiles } from './log/faulty-files.ts'
-export { seededRandom } from './log/random.ts'
 export { lookAtTrail } from './look.ts'
 export { openCold } from './open-cold.ts'
-export {
-  forgeMemoryLog,
-  type MemoryDisks,
-  type MemoryStoreOptions,
-  memoryDisks,
-  openMemoryCold,
-  openMemoryStore,
-} from './open-memory.ts'
-export { type OpenTrailOptions, openSegmentStore, openTrail } from './open-trail.ts'
+export { openSegmentStore, openTrail } from './open-trail.ts'
 export { RUNTIME, type TrailReader } from './query/access.ts'
 export { CausalOrder } from './query/causality.ts'
 export { RunModel, type WorkspaceFacts } from './query/model.ts'
@@ -46,12 +33,11 @@ export { type TrailAggregate, type TrailFilter, TrailFilterSchema, type TrailQue
 export type { Aggregated, QueryPage } from './query/run-query.ts'
 export { compareRuns, highwayActivity, messageFlow, runOverview, workspaceTimeline } from './query/views.ts'
 export type { TrailState } from './run/run-state.ts'
-export { type Appended, type Batch, RunTrail, type Tier } from './run/run-trail.ts'
-export { ed25519Signer, type Signer } from './signing.ts'
-export type { StorageHost, StorageManager } from './storage/manager.ts'
+export { RunTrail } from './run/run-trail.ts'
+export { ed25519Signer } from './signing.ts'
+export type { StorageHost } from './storage/manager.ts'
 export { fileStateCache, type StateCacheStore } from './store/state-files.ts'
 export type { MoveProgress, RunSummary, TrailStore } from './store/store.ts'
-export { type ImportedFrom, Trail, type TrailOptions, type TrailRun } from './trail.ts'
+export { Trail, type TrailRun } from './trail.ts'
 export type { EntryProof } from './verify/entry-proof.ts'
 export type { Finding, VerifyReport } from './verify/report.ts'
-export { RunVerifier } from './verify/verify.ts'

@@ -1,7 +1,6 @@
 // The files of the profile's one Ed25519 key (ALP-ID-02): PKCS#8 PEM, readable by its owner alone, never logged. A new
-// key lies beside it as `alp_key.next.pem` until the trail's list of keys names it; from then on it is the key,
-// whatever crashes in between. A key that is lost or damaged is never replaced by a new one: that would be another
-// identity.
+// key lies in `alp_key.next.pem` until the trail's list of keys names it; from then on it is the key, whatever crashes.
+// A lost or damaged key is never replaced: that would be another identity.
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { asParleyError, ParleyError } from '@parley/core'
@@ -46,7 +45,6 @@ export function keyProblem(profile: string): ParleyError | undefined {
 
 export class KeyFile {
   readonly #files: Files
-  /** For messages. */
   readonly #folder: string
   readonly #publish: (pem: string) => void
 
@@ -57,7 +55,7 @@ export class KeyFile {
   }
 
   /**
-   * Who signs with the key. It is made only where neither `listed` nor the public file knows of one. Fails with
+   * The profile's signer. The key is made only where neither `listed` nor the public file knows of one. Fails with
    * `key_missing`, `key_unusable`, `key_retired`, `key_mismatch`, and then nothing was written.
    */
   async signer(listed: readonly TrailKey[]): Promise<Signer> {
@@ -68,8 +66,7 @@ export class KeyFile {
   }
 
   /**
-   * The key that is there, if it is the one that `listed` and the public file know; undefined where none was made yet.
-   * Fails as `signer`.
+   * The key that is there, if `listed` and the public file know it; undefined where none was made. Fails as `signer`.
    */
   current(listed: readonly TrailKey[]): Signer | undefined {
     const newest = listed.at(-1)?.key
@@ -86,8 +83,7 @@ export class KeyFile {
       if (former?.until) throw retired(former.key, former.until, newest)
       throw this.#refused('key_mismatch', 'is not the newest key that trail/keys.json lists')
     }
-    // A rotation that was cut off leaves the public file behind the list; whatever else it names was never this
-    // profile's key.
+    // An interrupted rotation leaves the public file behind the list; any other key in it was never this profile's.
     const behind = newest !== undefined && (published === null || listed.some(({ key }) => key === published))
     if (published !== undefined && published !== signer.id && !behind)
       throw this.#refused('key_mismatch', `does not fit the public key in ${PUBLIC}`)
@@ -100,10 +96,7 @@ export class KeyFile {
     return this.#signer(NEXT, this.#read(NEXT)!)
   }
 
-  /**
-   * Whether the newest of the list is the one that was prepared: it then takes its place. One that cannot be read is
-   * nobody's.
-   */
+  /** Whether the list's newest key is the prepared one, which then takes its place. False if it cannot be read. */
   isPrepared(listed: readonly TrailKey[]): boolean {
     const pem = this.#read(NEXT)
     try {

@@ -33,17 +33,11 @@ export const trailLimits = {
   openingEntries: 256,
   /** Entries of one page that a watch hands out. */
   watchEntries: 256,
-  /**
-   * Entries of one archive of a workspace, records and bytes of one of a run: what has more gets several, each written
-   * in one step.
-   */
+  /** Entries of a workspace's archive, records and bytes of a run's: more are split into several archives. */
   archiveEntries: 2048,
   archiveRecords: 2048,
   archiveBytes: 8 * MiB,
-  /**
-   * Rounds of archiving and recording that taking one run out of the log may take; two, unless something is appended
-   * meanwhile.
-   */
+  /** Rounds of archiving and recording for one run to leave the log; two, unless something is appended meanwhile. */
   compactionSteps: 8,
   /** Bytes of decompressed archives that are kept for the next read. */
   openArchiveBytes: 64 * MiB,
@@ -51,10 +45,7 @@ export const trailLimits = {
   rolledBytes: 64 * 1024,
   /** Bytes of a state that is kept of one run. */
   stateBytes: 256 * MiB,
-  /**
-   * Objects whose places are remembered, so that they can be read back before the index has seen them: this many to
-   * twice as many.
-   */
+  /** Objects whose places are remembered until the index has seen them: this many to twice as many. */
   recentObjects: 8192,
   /** Group buffers kept for the next commits. */
   spareBuffers: 4,

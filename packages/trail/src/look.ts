@@ -1,5 +1,4 @@
-// What would keep a node from opening the trail of a profile, as far as the files tell it, for doctor. The profile's
-// key is looked at elsewhere (`keyProblem`). Nothing is written, nothing is made, and no lock is taken.
+// What would keep a node from opening a profile's trail, but for its key (`keyProblem`). Changes and locks nothing.
 import { accessSync, constants, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/core'
@@ -10,10 +9,7 @@ import { readImports } from './import/import-record.ts'
 import { KeyRing } from './keys/key-ring.ts'
 import { DiskFiles } from './log/disk-files.ts'
 
-/**
- * The first thing that is wrong, with the code and the words of `openTrail`. `secret`: what content would be sealed
- * with, where that is known.
- */
+/** The first problem, with the code and words of `openTrail`. `secret`: the content secret, where known. */
 export function lookAtTrail(profile: string, secret?: Uint8Array): ParleyError | undefined {
   const folder = join(profile, 'trail')
   const found = lstatSync(folder, { throwIfNoEntry: false })

@@ -1,6 +1,5 @@
-// Opening a copy of the cold tier alone (W-TRAIL-26, 29): `trail/cold` of a profile or its replica, read-only, wherever
-// the rest of the profile is. The index that queries need is made anew in a folder of its own and goes when the trail
-// is closed.
+// Opening a copy of the cold tier alone (W-TRAIL-26, 29): `trail/cold` of a profile or its replica, read-only. Its
+// index is made in a temporary folder and removed when the trail is closed.
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,11 +16,10 @@ import { Trail } from './trail.ts'
 
 interface OpenColdOptions {
   /**
-   * Public keys that are known; those that sound endorsements in the copy lead to from there may have signed, too (any
-   * one of a chain of rotations will do). Without any, every signature need only fit the key that it names.
+   * Known public keys; keys that sound endorsements in the copy connect to any of them may have signed, too. Without
+   * any, a signature need only fit the key that it names.
    */
   readonly trusted?: ReadonlySet<string>
-  /** Opens sealed content. */
   readonly cipher?: ContentCipher
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { formatTimestamp, ParleyError, SystemClock, type Ticks } from '@parley/core'
 import { type FolderLock, lockFolder } from '@parley/keys/files'
-import { diskReplica } from './archive/disk-replica.ts'
+import { diskReplica } from './archive/replica.ts'
 import type { ContentCipher } from './content/cipher.ts'
 import { checkKeyMark, leaveKeyMark } from './content/key-mark.ts'
 import { openError } from './errors.ts'
@@ -25,9 +25,7 @@ export interface OpenTrailOptions {
   readonly cipher?: ContentCipher
   /** Says since when a key is in use. */
   readonly now?: () => Ticks
-  /**
-   * A folder on another device for a second copy of the cold tier. It must be there: one that is missing is never made.
-   */
+  /** A folder on another device for a second copy of the cold tier. It must exist: it is never created. */
   readonly replica?: string
   /** Sizes of segments; for tests. */
   readonly firstSegmentBytes?: number
@@ -53,7 +51,7 @@ export async function openTrail(profile: string, options: OpenTrailOptions = {})
   }
 }
 
-/** Before the lock is taken or anything is mended. */
+/** Before the lock is taken or anything is repaired. */
 function requireSecret(profile: string, cipher: ContentCipher | undefined): void {
   try {
     if (cipher) checkKeyMark(new DiskFiles(join(profile, 'trail')), cipher)
@@ -65,7 +63,7 @@ function requireSecret(profile: string, cipher: ContentCipher | undefined): void
 /** Only the profile's own key can be replaced: another signer's is kept elsewhere. */
 async function openKeys(
   profile: string,
-  { signer, now = systemNow }: OpenTrailOptions,
+  { signer, now = () => new SystemClock().now() }: OpenTrailOptions,
   floor: Ticks,
 ): Promise<Pick<TrailOptions, 'signer' | 'keys' | 'trust'>> {
   if (signer === null) return {}
@@ -78,7 +76,6 @@ async function openKeys(
   return { signer, trust: () => ({ trusted }) }
 }
 
-/** The store alone, on disk with its SQLite index. */
 export async function openSegmentStore(profile: string, options: OpenTrailOptions = {}): Promise<SegmentStore> {
   const folder = join(profile, 'trail')
   let release: (() => void) | undefined
@@ -114,8 +111,4 @@ function lockTrail(folder: string): FolderLock {
   const { owner, cause } = lock.error
   const message = `The trail in ${folder} is in use by another process${owner && ` (${owner})`}. Only one process may write a trail; use that one, or stop it first.`
   throw new ParleyError('trail_in_use', message, { details: { folder }, cause })
-}
-
-function systemNow(): Ticks {
-  return new SystemClock().now()
 }

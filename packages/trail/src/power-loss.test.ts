@@ -12,9 +12,9 @@ import {
 } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { StoredEntry } from './entry.ts'
-import { seededRandom } from './log/random.ts'
-import { type MemoryDisks, memoryDisks, openMemoryStore } from './open-memory.ts'
 import type { TrailStore } from './store/store.ts'
+import { type MemoryDisks, memoryDisks, openMemoryStore } from './testing/memory/open-memory.ts'
+import { seededRandom } from './testing/random.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
 import { Trail } from './trail.ts'
 

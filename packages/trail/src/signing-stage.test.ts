@@ -1,10 +1,10 @@
 import { ManualClock, ParleyError, SeededIds, StrictClock, unwrap } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import type { ProposedEntry } from './entry.ts'
-import { memoryDisks, openMemoryStore } from './open-memory.ts'
 import { RunTrail } from './run/run-trail.ts'
 import { ed25519Signer, type Signer } from './signing.ts'
 import { SigningStage } from './signing-stage.ts'
+import { memoryDisks, openMemoryStore } from './testing/memory/open-memory.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
 import { Trail } from './trail.ts'
 

@@ -1,6 +1,6 @@
-// What stands between a run and the store where a trail signs: batches get their signatures here, a few at once in
-// place, many on the signer's thread, and go on to the store in the order in which they came. It keeps the contract of
-// `TrailStore.append`, except that what the store refuses at once is answered through `settle`.
+// Stands between a run and the store of a signed trail: batches are signed here, a few at once in place, many on the
+// signer's thread, and go on to the store in their order. It keeps the contract of `TrailStore.append`, except that
+// what the store refuses at once is answered through `settle`.
 import { ParleyError, type RunId } from '@parley/core'
 import type { StoredRecord } from './entry.ts'
 import { trailLimits } from './limits.ts'
@@ -10,10 +10,7 @@ import type { TrailStore } from './store/store.ts'
 
 /** Up to so many signatures are made in place: waking another thread takes as long. */
 const IN_PLACE = 8
-/**
- * Entries that are sent to the thread at once: half of what waits, within these bounds, so that the callers of the
- * first half go on while the second is being signed.
- */
+/** Entries sent to the thread at once: half of what waits, so that callers of one half continue during the other. */
 const LEAST_AT_ONCE = 64
 const MOST_AT_ONCE = 512
 /** Groups at the thread: while one comes back the next is being signed. */
@@ -41,7 +38,6 @@ export class SigningStage {
   readonly #store: TrailStore
   #signer: Signer
   #queue: Waiting[] = []
-  /** What is being signed, in order. */
   readonly #flights: Flight[] = []
   #entries = 0
   #running: Promise<void> | undefined
@@ -76,16 +72,14 @@ export class SigningStage {
     return undefined
   }
 
-  /** Resolves when everything that was taken is with the store. */
   async drain(): Promise<void> {
     await this.#replacing
     await this.#running
   }
 
   /**
-   * Goes on with another signer. `change` makes it last while nothing is signed and everything that the old one has
-   * signed is durable or refused; batches that come meanwhile wait. Where it fails the old signer stays, except after
-   * `keys_uncertain`, which ends all signing.
+   * Continues with another signer. `change` makes it last while nothing is signed and all that the old one signed is
+   * settled; new batches wait. If it fails the old signer stays, except after `keys_uncertain`, which ends all signing.
    */
   replace(change: (old: Signer) => Promise<Signer>): Promise<void> {
     const replaced = this.#replacing.then(() => this.#replace(change))
@@ -139,7 +133,6 @@ export class SigningStage {
     this.#running = undefined
   }
 
-  /** The next batches from the queue, on their way to be signed. */
   #take(): Flight {
     let waiting = 0
     for (const each of this.#queue) waiting += each.entries
@@ -154,7 +147,7 @@ export class SigningStage {
     } catch (cause) {
       signatures = Promise.reject(cause)
     }
-    // Whoever awaits it hears of a failure; until then it is nobody's.
+    // `#run` awaits it later and handles the failure.
     if (signatures instanceof Promise) signatures.catch(() => undefined)
     return { group, entries, signatures }
   }
@@ -166,7 +159,6 @@ export class SigningStage {
     for (const each of group) this.#settle(each, error)
   }
 
-  /** In hexadecimal, in the order of the entries. */
   #signatures(group: readonly Waiting[], count: number): string[] | Promise<string[]> {
     const hashes: string[] = []
     for (const { records } of group) for (const record of records) if (record.kind === 'entry') hashes.push(record.hash)

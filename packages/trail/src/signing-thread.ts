@@ -1,19 +1,14 @@
-// Signs on a thread of its own: an Ed25519 signature takes longer than everything else that an append costs, so under
-// load the main thread would do little else.
+// Signs on a thread of its own: an Ed25519 signature takes longer than all else that an append costs.
 import { parentPort, workerData } from 'node:worker_threads'
 import { SIGNATURE_BYTES } from '@parley/keys'
 import { sign, signingKeyOf } from '@parley/keys/sodium'
 
 const HASH_BYTES = 32
 
-/** The thread gets hashes one behind the other and answers with their signatures one behind the other. */
-export interface SigningRequest {
-  readonly hashes: Uint8Array
-}
-
 const key = signingKeyOf(workerData as Uint8Array)
 
-parentPort?.on('message', ({ hashes }: SigningRequest) => {
+// Hashes come one behind the other, and so do the signatures that answer them.
+parentPort?.on('message', ({ hashes }: { readonly hashes: Uint8Array }) => {
   const given = Buffer.from(hashes.buffer, hashes.byteOffset, hashes.byteLength)
   const count = given.length / HASH_BYTES
   const signatures = Buffer.alloc(count * SIGNATURE_BYTES)

@@ -1,5 +1,4 @@
-// Signatures over global hashes (W-TRAIL-15): Ed25519 through libsodium. A signer is named by its public key, in the
-// same form as an ALP identity: base64 of the 32 raw bytes.
+// Signatures over global hashes (W-TRAIL-15): Ed25519 through libsodium. A signer is named by its public key, base64.
 import { Worker } from 'node:worker_threads'
 import { SIGNATURE_BYTES } from '@parley/keys'
 import { sign, signingKeyOf, sodium, verify } from '@parley/keys/sodium'
@@ -8,18 +7,14 @@ import { workerArguments, workerFile } from './worker.ts'
 const HASH_BYTES = 32
 
 export interface Signer {
-  /** The public key, base64. */
   readonly id: string
-  /**
-   * The signature of a hash given in hexadecimal, in hexadecimal. Throws when the key is gone: the append then fails.
-   */
+  /** The signature of a hash, both in hexadecimal. Throws when the key is gone: the append then fails. */
   sign(hash: string): string
   /**
-   * Signs many at once without holding up the caller: 32 bytes for each hash in, 64 bytes for each signature out, in
-   * the same order. Rejects when the key is gone. Calls are answered in order.
+   * Signs many without blocking the caller: 32 bytes per hash in, 64 bytes per signature out, in order. Rejects when
+   * the key is gone. Calls are answered in order.
    */
   signMany?(hashes: Buffer): Promise<Uint8Array>
-  /** Ends what `signMany` started. */
   close?(): void
 }
 

@@ -1,13 +1,14 @@
 // Power loss during the life cycle of runs (W-TRAIL-25): whichever operation is the last, every record is there once,
 // nothing is damaged, and the work can be finished afterwards.
-import { formatTimestamp, ManualClock, type RunId, SeededIds, StrictClock, type Ticks, unwrap } from '@parley/core'
+import { ManualClock, type RunId, SeededIds, StrictClock, type Ticks, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { FaultyFiles } from './log/faulty-files.ts'
-import { seededRandom } from './log/random.ts'
-import { type MemoryDisks, openMemoryCold, openMemoryStore } from './open-memory.ts'
 import type { TrailStore } from './store/store.ts'
+import { FaultyFiles } from './testing/memory/faulty-files.ts'
+import { type MemoryDisks, openMemoryCold, openMemoryStore } from './testing/memory/open-memory.ts'
 import { PowerCut } from './testing/power-cut.ts'
+import { seededRandom } from './testing/random.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
+import { compact, expectSound } from './testing/steps.ts'
 import { Trail } from './trail.ts'
 
 const START = 1_772_355_900_000_000 as Ticks
@@ -98,11 +99,7 @@ async function live(world: World, disks: Disks, files: (disk: FaultyFiles) => Fa
     for (const run of world.ended) {
       const { root } = runs.find(each => each.run === run)!
       const script = new ScriptedRun(trail, world.ids, clock, { run, root })
-      for (;;) {
-        const { summaries, done } = unwrap(await compactor.compactRun(run, formatTimestamp(clock.take())))
-        if (done) break
-        unwrap(await script.append(...summaries))
-      }
+      await compact(compactor, script, { strict: clock })
     }
     unwrap(await compactor.reclaim())
     for (const run of world.ended) unwrap(await compactor.expire(run, clock.take(), { warm: 0, cold: 0 }))
@@ -117,8 +114,7 @@ async function check(world: World, disks: Disks, say: string): Promise<void> {
   expect(store.damage, say).toEqual([])
   const found = await contents(store)
   for (const [run, records] of world.records) expect(found.get(run)?.slice(0, records.length), say).toEqual(records)
-  const report = await new Trail({ store }).verifyAll()
-  expect([report.unreadable, report.runs.flatMap(each => each.findings)], say).toEqual([[], []])
+  await expectSound(new Trail({ store }), say)
   expect((await store.checkBlobs()).missing, say).toEqual([])
   await store.close()
 }

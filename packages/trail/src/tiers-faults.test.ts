@@ -1,36 +1,17 @@
 // Disks that fail and readers that are in the way while records move (W-TRAIL-25, -27, -28): what goes wrong is told as
 // what it is, and nothing sound is taken for damaged.
-import {
-  formatTimestamp,
-  ManualClock,
-  type ObjectId,
-  type Result,
-  SeededIds,
-  StrictClock,
-  type Ticks,
-  unwrap,
-} from '@parley/core'
+import { type ObjectId, type Result, SeededIds, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { IndexDisk } from './index/index-disk.ts'
-import { FaultyFiles } from './log/faulty-files.ts'
-import { type MemoryStoreOptions, memoryDisks, openMemoryCold, openMemoryStore } from './open-memory.ts'
+import { FaultyFiles } from './testing/memory/faulty-files.ts'
+import { IndexDisk } from './testing/memory/index-disk.ts'
+import { type MemoryStoreOptions, memoryDisks, openMemoryCold, openMemoryStore } from './testing/memory/open-memory.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
+import { compact, mailRun, memoryTrail } from './testing/steps.ts'
 import { Trail } from './trail.ts'
 
-const START = 1_772_355_900_000_000 as Ticks
-
-/** A finished run with one workspace, W, whose mail can be archived. */
 async function finished(sizes: MemoryStoreOptions = {}, disks = memoryDisks()) {
-  const store = await openMemoryStore(disks, sizes)
-  const trail = new Trail({ store })
-  const clock = new StrictClock(new ManualClock(START))
-  const script = await ScriptedRun.start(trail, new SeededIds(7), clock)
-  const worker = await script.workspace()
-  for (let turn = 0; turn < 4; turn++) await script.envelope(script.root, worker, 'system')
-  await script.state(worker, 'integrating', 'closed', { trigger: 'integration_succeeded' } as never)
-  await script.end()
-  const at = () => formatTimestamp(clock.take())
-  return { disks, store, trail, clock, script, worker, at, run: script.run.id }
+  const made = await memoryTrail(disks, sizes)
+  return { ...made, ...(await mailRun(made)) }
 }
 
 test('W-TRAIL-27 an error of the disk is worth another attempt, whatever was being moved', async () => {
@@ -69,10 +50,9 @@ test('W-TRAIL-27 an error of the disk is worth another attempt, whatever was bei
 
 test('W-TRAIL-26 W-TRAIL-28 an archive that could not be deleted is in both copies until another attempt deletes it', async () => {
   const disks = { ...memoryDisks(), replica: new FaultyFiles() }
-  const { store, trail, clock, script, at, run } = await finished({}, disks)
+  const { store, trail, clock, script, run } = await finished({}, disks)
   const compactor = trail.storage
-  unwrap(await script.append(...unwrap(await compactor.compactRun(run, at())).summaries))
-  unwrap(await compactor.compactRun(run, at()))
+  await compact(compactor, script, { strict: clock })
   unwrap(await compactor.expire(run, clock.take(), { cold: 0 }))
   const { seq: head } = await script.run.head()
   const { archive, entries } = (await store.tiers.manifests(run)).find(({ kind }) => kind === 'workspace')!
@@ -173,16 +153,12 @@ test('W-TRAIL-07 behind a segment that was begun to free another one, the log go
 })
 
 test('W-TRAIL-27 of a run that goes on only terminal workspaces are compacted', async () => {
-  const store = await openMemoryStore(memoryDisks())
-  const trail = new Trail({ store })
-  const clock = new StrictClock(new ManualClock(START))
-  const script = await ScriptedRun.start(trail, new SeededIds(7), clock)
+  const { store, trail, at, start } = await memoryTrail()
+  const script = await start()
   const [done, busy] = [await script.workspace(), await script.workspace()]
   for (const worker of [done, busy]) await script.envelope(script.root, worker, 'system')
   await script.state(done, 'integrating', 'closed', { trigger: 'integration_succeeded' } as never)
-  const { archived, summaries } = unwrap(
-    await trail.storage.compactWorkspaces(script.run.id, formatTimestamp(clock.take())),
-  )
+  const { archived, summaries } = unwrap(await trail.storage.compactWorkspaces(script.run.id, at()))
   expect([archived, summaries.map(({ body }) => (body as { workspace: string }).workspace)]).toEqual([1, [done]])
   expect((await store.tiers.manifests(script.run.id)).map(({ workspace }) => workspace)).toEqual([done])
   await trail.close()
@@ -221,8 +197,7 @@ test('W-TRAIL-25 W-TRAIL-28 an archive that the index could not be told of holds
   const [untold] = await store.tiers.manifests(run)
   expect(await store.tiers.whereIs(run, untold!.entries[0]!.seq)).toBe('cold')
   const compactor = trail.storage
-  unwrap(await script.append(...unwrap(await compactor.compactRun(run, at())).summaries))
-  unwrap(await compactor.compactRun(run, at()))
+  await compact(compactor, script, { strict: clock })
   const manifests = await store.tiers.manifests(run)
   const seqs = manifests.flatMap(({ entries }) => entries.map(({ seq }) => seq))
   expect(seqs.toSorted((a, b) => a - b)).toEqual([...new Set(seqs)].toSorted((a, b) => a - b))
@@ -242,8 +217,7 @@ test('W-TRAIL-03 a run that has left the log and was only read goes on where it 
     segmentBytes: 4096,
   })
   const compactor = trail.storage
-  unwrap(await script.append(...unwrap(await compactor.compactRun(run, at())).summaries))
-  unwrap(await compactor.compactRun(run, at()))
+  await compact(compactor, script, { strict: clock })
   // Another run fills the log behind it.
   const other = await ScriptedRun.start(trail, new SeededIds(8), clock)
   for (let turn = 0; turn < 12; turn++) await other.workspace()

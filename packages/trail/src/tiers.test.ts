@@ -15,27 +15,24 @@ import { join } from 'node:path'
 import { zstdDecompressSync } from 'node:zlib'
 import {
   formatTimestamp,
-  ManualClock,
   type ObjectId,
   type Result,
   type RunId,
-  SeededIds,
-  StrictClock,
   type Ticks,
   unwrap,
   type WorkspaceId,
 } from '@parley/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Entry, TrailObject } from './entry.ts'
-import { FaultyFiles } from './log/faulty-files.ts'
 import { openCold } from './open-cold.ts'
-import { memoryDisks, openMemoryCold, openMemoryStore } from './open-memory.ts'
 import { sha256 } from './run/chain.ts'
 import type { RunTrail } from './run/run-trail.ts'
 import { ed25519Signer } from './signing.ts'
-import type { StorageManager } from './storage/manager.ts'
-import type { MoveProgress, ScannedRecord } from './store/store.ts'
+import type { ScannedRecord } from './store/store.ts'
+import { FaultyFiles } from './testing/memory/faulty-files.ts'
+import { memoryDisks, openMemoryCold } from './testing/memory/open-memory.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
+import { compact, expectSound, memoryTrail, recordsOf } from './testing/steps.ts'
 import { edited, tamper } from './testing/tamper.ts'
 import { type TestTrail, type TestTrailOptions, temporaryFolder, temporaryTrail } from './testing/temporary.ts'
 import { Trail } from './trail.ts'
@@ -78,21 +75,6 @@ async function addRun(made: Pick<TestTrail, 'start'>, turns: number, house?: Scr
   return { script, objects }
 }
 
-/** What a runtime does with the storage. */
-async function compact(
-  compactor: StorageManager,
-  script: ScriptedRun,
-  made: Pick<TestTrail, 'strict'>,
-  progress?: (moved: MoveProgress) => void,
-): Promise<void> {
-  for (;;) {
-    const at = formatTimestamp(made.strict.take())
-    const { summaries, done } = unwrap(await compactor.compactRun(script.run.id, at, progress))
-    if (done) return
-    unwrap(await script.append(...summaries))
-  }
-}
-
 interface Seen {
   readonly entries: readonly Entry[]
   readonly replayed: readonly (Entry | TrailObject)[]
@@ -101,8 +83,7 @@ interface Seen {
 
 /** All that a reader can get of a run. */
 async function seen(run: RunTrail, objects: readonly ObjectId[]): Promise<Seen> {
-  const replayed: (Entry | TrailObject)[] = []
-  for await (const record of run.replay()) replayed.push(record)
+  const replayed = await recordsOf(run)
   for (const id of objects) expect((await run.object(id))?.id).toBe(id)
   const page = unwrap(await run.query({}))
   expect(page.partial).toBeUndefined()
@@ -114,11 +95,6 @@ function expectPrefix(now: Seen, before: Seen): void {
   expect(now.entries.slice(0, before.entries.length)).toEqual(before.entries)
   expect(now.replayed.slice(0, before.replayed.length)).toEqual(before.replayed)
   expect(now.closed).toEqual(before.closed)
-}
-
-async function expectSound(trail: Trail): Promise<void> {
-  const report = await trail.verifyAll()
-  expect([report.unreadable, report.runs.flatMap(each => each.findings)]).toEqual([[], []])
 }
 
 function removeIndex(profile: string): void {
@@ -295,11 +271,7 @@ describe('files of runs', () => {
   })
 
   test('W-TRAIL-25 a verification that is under way sees every record, though segments could go meanwhile', async () => {
-    const disks = memoryDisks()
-    const store = await openMemoryStore(disks, SIZES)
-    const trail = new Trail({ store })
-    const strict = new StrictClock(new ManualClock(1_772_355_900_000_000 as Ticks))
-    const start = () => ScriptedRun.start(trail, new SeededIds(4), strict)
+    const { disks, store, clock: strict, start } = await memoryTrail(memoryDisks(), SIZES)
     const { script } = await addRun({ start }, 60)
     const all = async () => {
       const found: ScannedRecord[] = []
@@ -628,11 +600,7 @@ describe('the cold tier and its replica', () => {
 
   test('W-TRAIL-26 a replica that cannot be written, or is full, changes nothing, and later gets everything', async () => {
     const disks = { ...memoryDisks(), replica: new FaultyFiles() }
-    const store = await openMemoryStore(disks, SIZES)
-    const trail = new Trail({ store })
-    const strict = new StrictClock(new ManualClock(1_772_355_900_000_000 as Ticks))
-    const ids = new SeededIds(3)
-    const start = () => ScriptedRun.start(trail, ids, strict)
+    const { store, trail, clock: strict, start } = await memoryTrail(disks, SIZES)
     const { script, objects } = await addRun({ start }, 5)
     const before = await seen(script.run, objects)
     const compactor = trail.storage

@@ -28,7 +28,7 @@ export interface TrailOptions {
   readonly signer?: Signer
   /** Who may have signed a run; verification refuses others. `keys` says it better, where there is one. */
   readonly trust?: (run: RunId) => Pick<VerifyOptions, 'trusted' | 'retired'>
-  /** Whoever keeps the keys of the signer, and can replace it. */
+  /** The keeper of the signer's keys, which can replace the signer. */
   readonly keys?: TrailKeys
   /** Seals and opens content; without one objects are written as they are, and sealed ones cannot be read. */
   readonly cipher?: ContentCipher
@@ -66,7 +66,6 @@ interface TrailReport {
 const held = new WeakMap<TrailStore, symbol>()
 
 export class Trail {
-  /** Compaction, retention, snapshots and the replica. */
   readonly storage: StorageManager
   readonly #store: TrailStore
   #signer: Signer | undefined
@@ -88,25 +87,21 @@ export class Trail {
   }
 
   /**
-   * Takes the trail for one runtime (W-CONC-08): refused with `trail_in_use` while another one of this process has it.
-   * What comes back gives it up again; so does closing the trail. Other processes are kept out by the lock of the
-   * folder.
+   * Takes the trail for one runtime (W-CONC-08): `trail_in_use` while another one of this process has it. The returned
+   * function releases it, as closing does. The folder's lock keeps out other processes.
    */
   hold(): Result<() => void> {
     if (held.has(this.#store))
       return refuse('trail_in_use', 'Another runtime writes this trail. Use that one, or close it first.')
     const hold = Symbol('hold')
     held.set(this.#store, hold)
-    // Whoever gives it up twice takes it from nobody.
+    // A second call must not release another runtime's hold.
     return ok(() => {
       if (held.get(this.#store) === hold) held.delete(this.#store)
     })
   }
 
-  /**
-   * From now on content is written with proofs by this secret, and checked (W-SEC-16), where the trail has no cipher of
-   * its own.
-   */
+  /** From now on content is written with proofs by this secret (W-SEC-16), unless the trail has its own cipher. */
   prove(keys: ContentKeys): void {
     this.#cipher ??= new ContentCipher(keys, 'none')
   }
@@ -143,7 +138,6 @@ export class Trail {
     return this.#store.tiers.replica()
   }
 
-  /** What lies where, and how far the replica follows. */
   tiers(): Promise<TierReport> {
     return this.#store.tiers.report()
   }
@@ -161,7 +155,6 @@ export class Trail {
     })
   }
 
-  /** Where a run comes from that is not one of our own. */
   imported(id: RunId): ImportedFrom | undefined {
     const record = this.#store.imports.get(id)
     if (!record) return undefined
@@ -170,8 +163,8 @@ export class Trail {
   }
 
   /**
-   * Takes in an exported run, all of it or nothing, after it was verified against keys that are trusted. It can be read
-   * and verified like any other, and nothing is ever appended to it. The refusals are those of `importRun`.
+   * Takes in an exported run, all of it or nothing, after verifying it against trusted keys. Nothing is ever appended
+   * to it. Refuses as `importRun`.
    */
   async import(source: ByteSource, options: ImportOptions): Promise<Result<Imported>> {
     try {
@@ -194,7 +187,6 @@ export class Trail {
     return this.#cipher?.sealing ?? 'none'
   }
 
-  /** What was found wrong when the store was opened. */
   get damage(): readonly Damage[] {
     return this.#store.damage
   }
@@ -204,10 +196,7 @@ export class Trail {
     return this.#keys?.keys ?? []
   }
 
-  /**
-   * Keys whose rotation is not on record yet; `recordedKey` ends that, and is refused as an append is where the disk
-   * fails.
-   */
+  /** Keys whose rotation is not on record yet; `recordedKey` ends that, and fails as an append does. */
   get unrecordedKeys(): readonly TrailKey[] {
     const { keys = [], unrecorded = [] } = this.#keys ?? {}
     return keys.filter(({ key }) => unrecorded.includes(key))
@@ -222,8 +211,8 @@ export class Trail {
   }
 
   /**
-   * Goes on with a new key, from the next batch on. The old one endorses it, is kept as a former one, and signs nothing
-   * any more. Fails with `not_signed` where there is no key to replace; an error of the disk leaves the old key in use.
+   * Continues with a new key, from the next batch on. The old one endorses it and signs nothing any more. Fails with
+   * `not_signed` where there is no key to replace; a disk error leaves the old key in use.
    */
   async rotateKey(at: Timestamp): Promise<Result<TrailKey>> {
     const [keys, stage] = [this.#keys, this.#stage]
@@ -236,16 +225,14 @@ export class Trail {
     } catch (cause) {
       return err(commitError(cause))
     }
-    // Beside whatever the storage is doing. A copy that cannot hear of it now is behind, and `replicate` makes up for
-    // that.
+    // Not awaited. A copy that misses this is behind, and `replicate` makes up for it.
     void this.storage.keepKeys().catch(() => {})
     return ok(keys.keys.at(-1)!)
   }
 
   /**
-   * A run as one file (export/format.ts), in buffers: up to its newest entry, or up to a head that it has. Fails with
-   * `not_found`; the stream throws `trail_damaged` where the run cannot be read whole, and the errors of content that
-   * cannot be opened.
+   * A run as one file (export/format.ts), in buffers, up to its newest entry or a given head. Fails with `not_found`;
+   * the stream throws `trail_damaged` where the run cannot be read whole, and the errors of opening content.
    */
   async export(id: RunId, options: TrailExportOptions): Promise<Result<AsyncIterable<Buffer>>> {
     const { content = 'stored', at, upTo } = options
@@ -257,9 +244,7 @@ export class Trail {
     const foreign = this.#store.imports.get(id)?.keys ?? []
     const own = this.keys.filter(({ key }) => !foreign.some(each => each.key === key))
     const given = { head, at, keys: [...foreign, ...own], signer, content, cipher: this.#cipher }
-    const { tiers } = this.#store
-    const source = { replay: (run: RunId) => this.#store.replay(run), manifests: (run: RunId) => tiers.manifests(run) }
-    return ok(exportRun(source, given))
+    return ok(exportRun(this.#store, given))
   }
 
   async #headAt(run: RunId, seq: number): Promise<RunHead | undefined> {
@@ -267,10 +252,9 @@ export class Trail {
     return entry && { run, seq, hash: entry.hash }
   }
 
-  /** Who may have signed a run. */
   #checks(run: RunId): VerifyOptions {
     const imported = this.#store.imports.get(run)
-    // The keys of whoever made it, for this run alone; and not ours: we never sign it.
+    // The keys of its maker, for this run alone; and not ours: we never sign it.
     if (imported) return { ...trustOf(imported.keys), signed: true, knownHeads: [{ run, ...imported.head }] }
     if (this.#keys) return this.#keys.trust()
     return this.#trust?.(run) ?? {}
@@ -296,9 +280,8 @@ export class Trail {
     const unreadable: string[] = []
     for await (const records of this.#store.scan()) {
       for (const record of records) {
-        if (record.kind === 'entry') verifierOf(record.run).entry(record)
-        else if (record.kind === 'bridge') verifierOf(record.run).bridge(record)
-        else if (record.kind === 'damage') unreadable.push(record.where)
+        if (record.kind === 'damage') unreadable.push(record.where)
+        else if (record.kind !== 'object') verifierOf(record.run).take(record)
       }
     }
     for (const [run, verifier] of verifiers) await judgeDeletions(this.#store, run, verifier)

@@ -4,9 +4,7 @@ export function workerFile(name: string, from: string): URL {
   return new URL(`${name}.${from.endsWith('.ts') ? 'ts' : 'js'}`, from)
 }
 
-/**
- * Of the process's own options only how packages are resolved: `--eval`, `--require` and the like are not meant for it.
- */
+/** Of the process's options only package resolution: not `--eval`, `--require` and the like. */
 export function workerArguments(): string[] {
   const conditions = process.execArgv.filter(argument => argument.startsWith('--conditions='))
   return [...conditions, '--disable-warning=ExperimentalWarning']

@@ -2,7 +2,7 @@
 import { readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunId, refuse, SystemClock, SystemIds, type Ticks, type Timestamp, unwrap } from '@parley/core'
-import type { ImportedFrom, TrailRun } from '@parley/trail'
+import type { TrailRun } from '@parley/trail'
 import { edited, ScriptedRun, tamper } from '@parley/trail/testing'
 import { expect, test } from 'vitest'
 import { Fixture, put } from '../testing/fixture.ts'
@@ -130,7 +130,9 @@ test('a run whose archive was removed is listed, and so is the one beside it', a
 
 test('a damaged run from elsewhere is marked as such, and is the last one only where there is no other', async () => {
   const [own, foreign] = ['run_1', 'run_2'] as RunId[] as [RunId, RunId]
-  const imported = { fingerprint: 'ab:cd', at: '2026-01-02T00:00:00.000000Z' as Timestamp } as ImportedFrom
+  const imported = { fingerprint: 'ab:cd', at: '2026-01-02T00:00:00.000000Z' as Timestamp } as NonNullable<
+    TrailRun['imported']
+  >
   const rows = [{ run: own }, { run: foreign, created: 0 as Ticks, imported }] as TrailRun[]
   const list = (runs: readonly TrailRun[]) =>
     new RunList({

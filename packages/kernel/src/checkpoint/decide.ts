@@ -1,6 +1,6 @@
 // Creating a checkpoint: the checks of W-CP-04 in their order, then the record and the automatic signal (W-CP-05, -12).
 import { type CheckpointId, compile, limits, ok, type Result } from '@parley/core'
-import { bodyLimits, type CheckpointRejectionReason } from '@parley/trail/events'
+import { bodyLimits, type EventBody } from '@parley/trail/events'
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
@@ -23,7 +23,7 @@ export interface CheckpointCreated {
 export function decideCheckpoint(batch: Batch, caller: Workspace, submitted: unknown): Result<CheckpointCreated> {
   const claimed = (submitted as { readonly type?: unknown } | undefined)?.type
   const type = typeof claimed === 'string' ? claimed : undefined
-  const rejected = (reason: CheckpointRejectionReason, message: string) => {
+  const rejected = (reason: EventBody<'checkpoint_rejected'>['reason'], message: string) => {
     const entry = batch.add('checkpoint_rejected', caller, 'protocol', {
       workspace: caller.id,
       type: type === undefined ? null : clip(type, bodyLimits.nameLength),

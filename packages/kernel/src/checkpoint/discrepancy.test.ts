@@ -1,6 +1,6 @@
 // What agents report against what the runtime measured (W-CP-10), and reasons that speak of resources (W-SIG-13).
 import { unwrap } from '@parley/core'
-import type { UsageField } from '@parley/trail/events'
+import type { EventBody } from '@parley/trail/events'
 import { expect, test } from 'vitest'
 import { parseResourceReason, resourceReason } from '../budget/reason.ts'
 import { evolve } from '../evolve.ts'
@@ -11,7 +11,12 @@ const used = (tokens_consumed: number, wall_time: number, cost = 0) => ({
   resource_usage: { tokens_consumed, wall_time, cost },
 })
 
-const differs = (checkpoint: string, field: UsageField, agent_value: number, runtime_value: number): Row => [
+const differs = (
+  checkpoint: string,
+  field: EventBody<'resource_discrepancy'>['field'],
+  agent_value: number,
+  runtime_value: number,
+): Row => [
   'resource_discrepancy',
   'W',
   'protocol',

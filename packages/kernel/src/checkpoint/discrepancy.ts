@@ -1,7 +1,7 @@
 // What an agent says it used, against the meter (W-CP-10): amounts since its checkpoint before. A report that differs
 // is kept as it is, and the difference is on record; limits are enforced on the meter alone.
 import type { CheckpointId, Ticks } from '@parley/core'
-import { type ResourceUsage, USAGE_FIELDS, type UsageField } from '@parley/trail/events'
+import { type EventBody, type ResourceUsage, USAGE_FIELDS } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import { clockTicks, wholeMilliseconds } from '../budget/clock.ts'
 import { kernelDefaults } from '../limits.ts'
@@ -64,11 +64,11 @@ export function writeDiscrepancies(
  * A host that never reports an amount does not measure it: then there is nothing to compare with. Time is the runtime's
  * own.
  */
-function isMeasured({ measures }: Run, field: UsageField): boolean {
+function isMeasured({ measures }: Run, field: EventBody<'resource_discrepancy'>['field']): boolean {
   return field === 'wall_time' || (field === 'cost' ? measures.cost : measures.tokens)
 }
 
-function allowance(batch: Batch, field: UsageField, runtime: number): number {
+function allowance(batch: Batch, field: EventBody<'resource_discrepancy'>['field'], runtime: number): number {
   const percent = batch.context.resourceTolerance ?? kernelDefaults.resourceTolerance
   const relative = (percent / 100) * runtime
   return field === 'wall_time' ? Math.max(relative, kernelDefaults.wallTimeSlack) : relative

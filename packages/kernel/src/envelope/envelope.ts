@@ -3,8 +3,8 @@ import { compile, type EnvelopeId, type GateId, type ObjectId, type Static, Type
 import {
   bodyLimits,
   ENVELOPE_PRIORITIES,
-  type EnvelopeOrigin,
   type EnvelopePriority,
+  type EventBody,
   Integrity,
   type UndeliverableReason,
 } from '@parley/trail/events'
@@ -66,7 +66,7 @@ export interface EnvelopeRecord {
   readonly rights: readonly ListedRight[]
   readonly priority: EnvelopePriority
   readonly timestamp: string
-  readonly origin: EnvelopeOrigin
+  readonly origin: EventBody<'envelope_created'>['origin']
   readonly originator: string
   /** Absent where this runtime makes no proofs: level 1. */
   readonly integrity?: Integrity
@@ -79,7 +79,7 @@ export interface Envelope {
   readonly type: string
   readonly priority: EnvelopePriority
   readonly inReplyTo: EnvelopeId | null
-  readonly origin: EnvelopeOrigin
+  readonly origin: EventBody<'envelope_created'>['origin']
   readonly originator: string
   /** `seq` of the entry that recorded it. */
   readonly seq: number

@@ -1,6 +1,6 @@
 // Submitting an envelope: the nine checks of W-ENV-05 in their order, then `envelope_created`.
 import { type EnvelopeId, type GateId, ok, type Result, type WorkspaceId } from '@parley/core'
-import { bodyLimits, type EnvelopeRejectionReason } from '@parley/trail/events'
+import { bodyLimits, type EventBody } from '@parley/trail/events'
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { gate } from '../highway/gate.ts'
 import { type Violation, writeViolation } from '../integrity/verify.ts'
@@ -30,7 +30,7 @@ interface Accepted {
 }
 
 export interface Rejection {
-  readonly reason: EnvelopeRejectionReason
+  readonly reason: EventBody<'envelope_rejected'>['reason']
   readonly message: string
   /** Recorded before the rejection. */
   readonly violation?: Violation

@@ -13,7 +13,7 @@ import {
   type Ticks,
   type WorkspaceId,
 } from '@parley/core'
-import type { EventBody, GateAction, GateFallback, GateType, ReentryConversion } from '@parley/trail/events'
+import type { EventBody, GateAction, GateFallback, GateType } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import type { AgentCommand } from '../command.ts'
 import { kernelLimits } from '../limits.ts'
@@ -190,7 +190,8 @@ function writeReentry(
   subject: string,
   workspace: Workspace | null,
 ): GateVerdict {
-  const converted: ReentryConversion = guard.fallback === 'reject' ? 'reject' : 'approve'
+  const converted: EventBody<'gate_reentry_blocked'>['converted_to'] =
+    guard.fallback === 'reject' ? 'reject' : 'approve'
   batch.add('gate_reentry_blocked', workspace, 'protocol', {
     gate_id: guard.gate,
     gate_type: paused.type,

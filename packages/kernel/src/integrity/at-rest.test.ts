@@ -2,8 +2,9 @@
 // state, and that is on record.
 import { isDeepStrictEqual } from 'node:util'
 import { type RunId, unwrap, type WorkspaceId } from '@parley/core'
-import { forgeMemoryLog, openMemoryStore, type StoredObject, type StoredRecord } from '@parley/trail'
+import type { StoredRecord } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
+import { forgeMemoryLog, openMemoryStore } from '@parley/trail/testing'
 import { describe, expect, test } from 'vitest'
 import { gateOf } from '../testing/conflicts.ts'
 import { type Fixture, type FixtureOptions, fixture, refused } from '../testing/fixture.ts'
@@ -12,6 +13,7 @@ import { MemoryStates } from '../testing/states.ts'
 const secret = new Uint8Array(32).fill(42)
 const CREATING = { gates: { task_approval: false, workspace_create: true } } as never
 
+type StoredObject = Extract<StoredRecord, { kind: 'object' }>
 type Change = (object: StoredObject) => StoredObject | undefined
 
 /** Somebody with access to the store changes objects of the run, or takes them away; then the runtime opens again. */

@@ -1,4 +1,5 @@
 // The deployment model (W-SEC-13, -16): declared once, kept or refused before anything is written.
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,15 +9,13 @@ import {
   ContentKeys,
   fileStateCache,
   KEY_MARK,
-  memoryDisks,
-  openMemoryStore,
   openTrail,
   type Sealing,
   sealingOf,
   Trail,
 } from '@parley/trail'
 import { DEPLOYMENT_MODELS, type DeploymentModel } from '@parley/trail/events'
-import { tamper } from '@parley/trail/testing'
+import { memoryDisks, openMemoryStore, tamper } from '@parley/trail/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Transport } from '../runtime/actor/transport.ts'
 import { Runtime } from '../runtime/runtime.ts'

@@ -1,7 +1,8 @@
 // The level that a runtime claims (§12.2): it opens with what the level takes, or not at all; and from level 2 on
 // nobody acts who was not authenticated (§11.3, §11.8).
 import { type ParleyError, type SignalId, unwrap } from '@parley/core'
-import { openMemoryStore, Trail } from '@parley/trail'
+import { Trail } from '@parley/trail'
+import { openMemoryStore } from '@parley/trail/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { Runtime } from '../runtime/runtime.ts'
 import type { RuntimeOptions } from '../runtime/runtime-options.ts'

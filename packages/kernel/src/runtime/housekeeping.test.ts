@@ -1,11 +1,11 @@
 // The storage life cycle as a runtime drives it (W-TRAIL-24 to 30): by the clock, one run at a time, again after a
 // restart and after a failure.
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { unwrap } from '@parley/core'
-import { FaultyFiles, memoryDisks } from '@parley/trail'
-import { edited, tamper } from '@parley/trail/testing'
+import { edited, FaultyFiles, memoryDisks, tamper } from '@parley/trail/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { type Fixture, type FixtureOptions, fixture, refused } from '../testing/fixture.ts'

@@ -4,7 +4,6 @@ import type { EnvelopeId, GraphId, SignalId, TaskId, Timestamp, WorkspaceId } fr
 import type { EntryDraft } from '@parley/trail'
 import type {
   BudgetDimension,
-  DegradedScope,
   EventBody,
   SignalType,
   Trigger,
@@ -84,7 +83,7 @@ export type Notice = { readonly to: WorkspaceId } & (
   /** Something systemic is or was wrong; an outage of the trail is told when it is over (W-REC-05, -09). */
   | {
       readonly kind: 'degraded'
-      readonly scope: DegradedScope
+      readonly scope: EventBody<'system_degraded'>['scope']
       readonly reason: string
       readonly from: Timestamp | undefined
       readonly until: Timestamp | undefined

@@ -1,6 +1,7 @@
 // One runtime per trail (§6.7, W-CONC-08): a second one is refused, and a trail that two have written is found.
 import { asParleyError, type EntryId, formatTimestamp, unwrap } from '@parley/core'
-import { openMemoryStore, stamp, Trail } from '@parley/trail'
+import { stamp, Trail } from '@parley/trail'
+import { openMemoryStore } from '@parley/trail/testing'
 import { expect, test } from 'vitest'
 import { type Fixture, fixture } from '../testing/fixture.ts'
 import { Runtime } from './runtime.ts'

@@ -11,17 +11,9 @@ import {
   unwrap,
   type WorkspaceId,
 } from '@parley/core'
-import {
-  type ContentCipher,
-  type Entry,
-  memoryDisks,
-  openMemoryStore,
-  openTrail,
-  type ProposedEntry,
-  stamp,
-  Trail,
-} from '@parley/trail'
+import { type ContentCipher, type Entry, openTrail, type ProposedEntry, stamp, Trail } from '@parley/trail'
 import type { WorkspaceState } from '@parley/trail/events'
+import { memoryDisks, openMemoryStore } from '@parley/trail/testing'
 import { expect, onTestFinished } from 'vitest'
 import type { EnvelopeDraft } from '../envelope/envelope.ts'
 import type { RunDraft } from '../run/start.ts'

@@ -13,15 +13,14 @@ import {
 } from '@parley/core'
 import {
   type EntryDraft,
-  forgeMemoryLog,
   HASH_ALGORITHM,
-  openMemoryStore,
   type ProposedEntry,
   type StoredEntry,
   type StoredRecord,
   stamp,
   type TrailObject,
 } from '@parley/trail'
+import { forgeMemoryLog, openMemoryStore } from '@parley/trail/testing'
 import type { Fixture } from './fixture.ts'
 
 /** Appends entries past the kernel, as a runtime could have that then stopped; the fixture is to be restarted. */

@@ -1,12 +1,6 @@
 // Changes of users (W-USER-03, -04, -15), recorded in the house run.
 import { assertNever, ok, type Result } from '@parley/core'
-import {
-  bodyLimits,
-  CAPABILITIES,
-  type Capability,
-  type DeactivatableState,
-  type UserState,
-} from '@parley/trail/events'
+import { bodyLimits, CAPABILITIES, type Capability, type EventBody, type UserState } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
 import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState, limitReached, notFound, type Refusal } from '../refusal.ts'
@@ -105,7 +99,7 @@ function writeTransition(batch: Batch, user: User, type: Transition, by: string,
       batch.add('user_unblocked', null, by, { user_id, resolved_condition: words, timestamp: batch.at })
       return 'user_unblocked'
     case 'deactivate': {
-      const prior_state = user.state as DeactivatableState
+      const prior_state = user.state as EventBody<'user_deactivated'>['prior_state']
       const body = { user_id, reason: words, deactivated_by: by, prior_state, timestamp: batch.at }
       batch.add('user_deactivated', null, by, body)
       return 'user_deactivated'

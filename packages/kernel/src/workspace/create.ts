@@ -18,7 +18,6 @@ import {
   type EventBody,
   isReservedActor,
   WORKSPACE_PRIORITIES,
-  type WorkspaceRejectionReason,
 } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
 import { childBudget } from '../budget/remaining.ts'
@@ -133,7 +132,7 @@ function check(batch: Batch, caller: Workspace, request: unknown): Result<Approv
       ...(reason === 'containment_violation' && { code: 'containment' as const }),
     })
   const rejected = (
-    reason: WorkspaceRejectionReason,
+    reason: EventBody<'workspace_rejected'>['reason'],
     message: string,
     shortage: EventBody<'workspace_rejected'>['capacity_details'] = {},
   ): Refusal => {

@@ -1,6 +1,7 @@
 // Rotations on the record where the disk fails in between.
 import { ok } from '@parley/core'
-import { openMemoryStore, Trail } from '@parley/trail'
+import { Trail } from '@parley/trail'
+import { openMemoryStore } from '@parley/trail/testing'
 import { expect, test } from 'vitest'
 import { recordRotations } from './key-rotation.ts'
 

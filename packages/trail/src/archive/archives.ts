@@ -1,6 +1,5 @@
-// Archives of both kinds in both tiers (manifest.ts, layout.ts): writing them so that a crash leaves whole ones only,
-// moving them from warm to cold, deleting them, reading their records. The manifest is written last, and with it the
-// archive counts; what goes to the cold tier is in the replica before that.
+// Archives of both kinds in both tiers: writing, moving from warm to cold, deleting, reading records. The manifest is
+// written last and makes the archive count; what goes to the cold tier is in the replica before that.
 import { ParleyError, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
 import type { StoredRecord } from '../entry.ts'
 import { damagedError } from '../errors.ts'
@@ -11,7 +10,6 @@ import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import { readRecord, spanRecord } from '../log/record.ts'
 import { sha256 } from '../run/chain.ts'
 import type { RunHead } from '../store/store.ts'
-import { dropAbandoned } from './abandoned.ts'
 import { Catalogue } from './catalogue.ts'
 import { keepKeys } from './cold-keys.ts'
 import { archiveHashOf, type Contents } from './contents.ts'
@@ -29,6 +27,7 @@ import {
   safeName,
   withoutTier,
 } from './layout.ts'
+import { dropAbandoned } from './leftovers.ts'
 import type { Manifest } from './manifest.ts'
 import type { Replica } from './replica.ts'
 import type { Squeeze } from './squeeze.ts'
@@ -36,7 +35,6 @@ import { type PackedArchive, UnpackedArchives } from './unpacked.ts'
 import { markWhole, wholeUpTo } from './whole.ts'
 
 interface ArchivesOptions {
-  /** The trail's folder. */
   readonly files: Files
   /** Blobs of the profile, for copies in the cold tier. */
   readonly blobs: Blobs
@@ -64,9 +62,7 @@ interface RecordInArchive {
 export class Archives {
   readonly #options: ArchivesOptions
   readonly #files: Files
-  /** Blobs of what is in the cold tier. */
   readonly blobs: Blobs
-  /** Which archives there are. */
   readonly catalogue: Catalogue
   readonly #unpacked: UnpackedArchives
 
@@ -121,10 +117,7 @@ export class Archives {
     await this.#keepAll(moved, packed)
   }
 
-  /**
-   * Removes what moves left behind in a run's warm folder: archives that `dead` names, second copies, files without a
-   * manifest.
-   */
+  /** Removes what moves left in a run's warm folder: the `dead` archives, second copies, files without a manifest. */
   async sweep(run: RunId, dead: ReadonlySet<number>): Promise<void> {
     const folder = `${RUNS}/${safeName(run)}`
     const found = new Set<number>()
@@ -163,9 +156,7 @@ export class Archives {
     this.catalogue.enter(archive, folder)
   }
 
-  /**
-   * What cannot be copied is tried again under another number: records that nobody lists must not pile up meanwhile.
-   */
+  /** A failed copy is retried under another number: records that nobody lists must not pile up meanwhile. */
   async #keepCopies(manifest: Manifest, packed: Buffer | undefined, content: Buffer): Promise<void> {
     const { archive } = manifest
     const folder = folderOf(manifest)
@@ -199,7 +190,6 @@ export class Archives {
     })
   }
 
-  /** The content of a blob, wherever there is a sound copy of it. */
   blob(name: string): string {
     const copies = [this.#options.blobs, this.blobs, ...(this.#options.replica ? [this.#options.replica] : [])]
     let first: unknown
@@ -227,12 +217,10 @@ export class Archives {
     return keepKeys(this.#files, this.#options.replica)
   }
 
-  /** The head up to which all of a run is in the cold tier. */
   wholeUpTo(run: RunId): RunHead | undefined {
     return wholeUpTo(this.#files, run)
   }
 
-  /** Bytes of an archive's records. */
   read(archive: number, at: number, length: number): Buffer {
     return this.#unpacked.read(archive, at, length)
   }
@@ -241,7 +229,6 @@ export class Archives {
     return this.#unpacked.load(archive)
   }
 
-  /** One entry or object of an archive as it was stored. */
   record({ archive, seq, at, length }: RecordInArchive): StoredRecord {
     const source = this.read(archive, at, length)
     const span = spanRecord(source, 0, source.length)
@@ -251,7 +238,7 @@ export class Archives {
   }
 
   /**
-   * Notes, in the replica and here, that an archive is to be deleted. It counts until its records are gone (`asFound`).
+   * Notes here and in the replica that an archive will be deleted; it counts until its records are gone (`asFound`).
    */
   async noteDeleted(manifest: Manifest): Promise<void> {
     const { archive } = manifest
@@ -265,10 +252,7 @@ export class Archives {
     await writeWhole(this.#files, manifestFile(folder, archive), content)
   }
 
-  /**
-   * Deletes the records of such an archive and keeps the manifest. Here first: what counts here is in both
-   * (W-TRAIL-26).
-   */
+  /** Deletes the records and keeps the manifest. Here first: what counts here is in both copies (W-TRAIL-26). */
   async deleteNoted({ run, archive }: Manifest): Promise<void> {
     const folder = folderOf({ tier: 'cold', run })
     this.#unpacked.forget(archive)
@@ -288,7 +272,6 @@ export class Archives {
     await cleared?.catch(() => {})
   }
 
-  /** Looks again what is on disk. */
   refresh(): void {
     this.catalogue.refresh()
     this.#unpacked.clear()

@@ -1,5 +1,4 @@
-// Which archives there are, in both tiers, found by the names of files (layout.ts), and what their manifests say. A
-// manifest that cannot be read here is read from the replica.
+// Which archives exist in both tiers, by file name (layout.ts), and their manifests, if need be from the replica.
 import type { RunId } from '@parley/core'
 import { damagedError } from '../errors.ts'
 import { type Files, readWhole } from '../log/files.ts'
@@ -26,13 +25,11 @@ export class Catalogue {
   #places: Map<number, string> | undefined
   #greatest = 0
 
-  /** `files`: the trail's folder. */
   constructor(files: Files, replica: Replica | undefined) {
     this.#files = files
     this.#replica = replica
   }
 
-  /** A number that no other archive gets. */
   reserve(): number {
     this.#find()
     return ++this.#greatest
@@ -47,12 +44,10 @@ export class Catalogue {
     this.#find().delete(archive)
   }
 
-  /** Where an archive counts. */
   folder(archive: number): string | undefined {
     return this.#find().get(archive)
   }
 
-  /** Looks again what is on disk. */
   refresh(): void {
     this.#places = undefined
   }
@@ -63,7 +58,6 @@ export class Catalogue {
     return folders.filter(name => this.#files.list(`${RUNS}/${name}`).length > 0).map(runOf)
   }
 
-  /** The highest number of an archive that counts. */
   get highest(): number {
     let highest = 0
     for (const archive of this.#find().keys()) highest = Math.max(highest, archive)
@@ -76,14 +70,12 @@ export class Catalogue {
     return [RUNS, COLD].some(root => this.#files.list(`${root}/${name}`).length > 0)
   }
 
-  /** Runs that have archives. */
   runs(): RunId[] {
     return [...new Set([...this.#find().values()].map(withoutTier))].sort().map(runOf)
   }
 
   /**
-   * Every archive's manifest, of one run or of all, in order of number; the name of one that cannot be read. A turn of
-   * the event loop each.
+   * Manifests of one run or of all, by number; the name of one that cannot be read. One turn of the event loop each.
    */
   async *inspect(run?: RunId): AsyncGenerator<Manifest | string> {
     for (const [archive, folder] of this.#listed(run)) {
@@ -110,7 +102,6 @@ export class Catalogue {
     return found.sort(([a], [b]) => a - b)
   }
 
-  /** The tier that an archive is in, by its number. */
   tierOf(archive: number): Manifest['tier'] | undefined {
     const folder = this.#find().get(archive)
     if (folder === undefined) return undefined

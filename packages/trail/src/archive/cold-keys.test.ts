@@ -2,14 +2,15 @@
 // exported file is; whatever else its lists of keys say is not believed.
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { formatTimestamp, type RunId, SeededIds, type Timestamp, unwrap } from '@parley/core'
+import { formatTimestamp, SeededIds, type Timestamp, unwrap } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
-import { bytesInMemory } from '../export/read.ts'
 import { verifyExport } from '../export/verify-export.ts'
 import { endorse, type TrailKey } from '../keys/trail-key.ts'
 import { openCold } from '../open-cold.ts'
 import { ed25519Signer, type Signer } from '../signing.ts'
+import { bytesInMemory } from '../testing/bytes.ts'
 import type { ScriptedRun } from '../testing/scripted-run.ts'
+import { compact, exported } from '../testing/steps.ts'
 import { type TestTrail, temporaryFolder, temporaryTrail } from '../testing/temporary.ts'
 
 const NOW = { warm: 0, cold: 0 }
@@ -23,11 +24,7 @@ async function rotated({ trail, strict }: TestTrail): Promise<string> {
 async function gone({ trail, strict }: TestTrail, script: ScriptedRun): Promise<void> {
   await script.end()
   const compactor = trail.storage
-  for (let done = false; !done; ) {
-    const step = unwrap(await compactor.compactRun(script.run.id, formatTimestamp(strict.take())))
-    done = step.done
-    if (!done) unwrap(await script.append(...step.summaries))
-  }
+  await compact(compactor, script, { strict })
   unwrap(await compactor.expire(script.run.id, strict.take(), NOW))
 }
 
@@ -49,13 +46,6 @@ async function rotatedTwice() {
   keys.push(await rotated(t))
   await t.trail.close()
   return { t, replica, cold: join(t.profile, 'trail', 'cold'), keys, file, first, second }
-}
-
-async function exported({ trail, strict }: TestTrail, run: RunId): Promise<Buffer> {
-  const at = formatTimestamp(strict.take())
-  const parts: Buffer[] = []
-  for await (const part of unwrap(await trail.export(run, { at }))) parts.push(part)
-  return Buffer.concat(parts)
 }
 
 async function verified(folder: string, trusted?: readonly string[]) {

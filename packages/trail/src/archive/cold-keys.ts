@@ -1,6 +1,5 @@
-// The public keys that have signed, beside the cold tier and in its replica (`keys.json`), so that either can be
-// verified by whoever knows one of them. A copy may come from anywhere: nothing in its lists is believed but what a key
-// that is known leads to (keys/trail-key.ts).
+// The public keys that have signed, beside the cold tier and in its replica (`keys.json`), so that anyone who knows one
+// of them can verify either. A copy may come from anywhere: only keys that a known key leads to are believed.
 import { compile, type RunId, Type } from '@parley/core'
 import { KeyRing } from '../keys/key-ring.ts'
 import { followKeys, keyProblems, type TrailKey, TrailKeySchema, type Trust } from '../keys/trail-key.ts'
@@ -40,7 +39,7 @@ function ownKeys(files: Files): readonly TrailKey[] {
   try {
     return new KeyRing(files).keys
   } catch {
-    // Whoever opens the trail to sign hears of it.
+    // Opening the trail to sign reports it.
     return []
   }
 }
@@ -72,7 +71,6 @@ export function coldTrust(cold: Files, known: Iterable<string>): (run: RunId) =>
   }
 }
 
-/** What is wrong with the lists of keys in a copy of the cold tier. */
 export function coldKeyProblems(cold: Files): string[] {
   const own = cold.exists(COLD_KEYS) ? keysIn(cold, COLD_KEYS) : []
   const problems = own ? keyProblems(own) : [`The list of keys, ${COLD_KEYS}, cannot be read.`]

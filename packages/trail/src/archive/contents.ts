@@ -1,10 +1,9 @@
-// The content of an archive to be: records one behind the other, and the list of them for its manifest. Nothing here
-// touches a disk.
+// The content of a future archive: consecutive records and their list for the manifest. Nothing here touches a disk.
 import { canonicalize } from '@parley/core'
 import type { StoredEntry } from '../entry.ts'
 import { damagedError } from '../errors.ts'
 import { pause } from '../log/pause.ts'
-import { KIND_ENTRY, readEntry, readObject, recordBound, spanRecord, writeRecord } from '../log/record.ts'
+import { KIND_ENTRY, readEntry, readObject, spanRecord } from '../log/record.ts'
 import { globalEntry, sha256 } from '../run/chain.ts'
 import type { Manifest } from './manifest.ts'
 
@@ -38,14 +37,6 @@ export async function contentsOf(packed: Uint8Array, ordinals: readonly number[]
   return { bytes, entries, objects }
 }
 
-/** Entries in the form of records. */
-export function packEntries(entries: readonly StoredEntry[]): Buffer {
-  const target = Buffer.allocUnsafe(entries.reduce((sum, entry) => sum + recordBound(entry), 0))
-  let length = 0
-  for (const entry of entries) length = writeRecord(target, length, entry)
-  return target.subarray(0, length)
-}
-
 function listed(stored: StoredEntry): Omit<Manifest['entries'][number], 'at' | 'length'> {
   const { id, timestamp, workspace, integrity } = globalEntry(stored)
   return {
@@ -59,10 +50,6 @@ function listed(stored: StoredEntry): Omit<Manifest['entries'][number], 'at' | '
 }
 
 /** H(canon([local hashes])), so that anyone can recompute it from the manifest or from the entries. */
-export function archiveHash(localHashes: readonly string[]): string {
-  return sha256(canonicalize(localHashes))
-}
-
 export function archiveHashOf(entries: Manifest['entries']): string {
-  return archiveHash(entries.map(({ local_hash, hash }) => local_hash ?? hash))
+  return sha256(canonicalize(entries.map(({ local_hash, hash }) => local_hash ?? hash)))
 }

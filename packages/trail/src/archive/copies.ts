@@ -1,5 +1,4 @@
-// The two copies of the cold tier, held against each other: the replica brought up to date, and the tier repaired from
-// it.
+// The two copies of the cold tier compared: brings the replica up to date, and repairs the tier from it.
 
 import { Blobs } from '../log/blobs.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
@@ -7,7 +6,6 @@ import { pause } from '../log/pause.ts'
 import { spanRecord } from '../log/record.ts'
 import { sha256 } from '../run/chain.ts'
 import type { RestoreReport } from '../store/store.ts'
-import { abandonedIn, dropAbandoned } from './abandoned.ts'
 import { type Archives, blobsOf } from './archives.ts'
 import {
   archiveName,
@@ -23,8 +21,8 @@ import {
   WHOLE,
 } from './layout.ts'
 import type { Leftovers } from './leftovers.ts'
-import type { Manifest } from './manifest.ts'
-import { manifestIn, manifestNames, notedIn } from './manifest-files.ts'
+import { abandonedIn, dropAbandoned } from './leftovers.ts'
+import { type Manifest, manifestIn, manifestNames, notedIn } from './manifest.ts'
 import type { Replica } from './replica.ts'
 import type { Squeeze } from './squeeze.ts'
 
@@ -91,10 +89,7 @@ async function copyArchive(cold: Files, target: Files, manifest: Manifest, squee
   return copied
 }
 
-/**
- * Puts back from the replica what is missing or damaged in the cold tier; every copy is checked before it takes its
- * place.
- */
+/** Restores from the replica what is missing or damaged in the cold tier; each copy is checked before it is placed. */
 export async function restoreCold(
   { files, replica, squeeze }: ColdCopies,
   leftovers: Pick<Leftovers, 'isLeftover'>,
@@ -147,8 +142,7 @@ async function restoreArchive(source: Files, cold: Files, manifest: Manifest, sq
     restored.push(`${COLD}/${blobPath(blob)}`)
   }
   const records = recordsFile(folder, archive)
-  // What is not here and was to be deleted by now is deleted: a replica that was away has its records still, and they
-  // must not come back.
+  // A replica that was away still has the records of what was deleted since: they must not come back.
   const wanted = cold.exists(records) || !(known ?? notedIn(source, folder, archive))?.deleted
   if (wanted && !(await isSound(cold, manifest, squeeze)) && (await isSound(source, manifest, squeeze))) {
     await copyFile(source, records, cold, records)
@@ -170,8 +164,7 @@ function* archivesIn(cold: Files, folders = runFolders(cold, '')): Generator<rea
 }
 
 /**
- * Whether the records of an archive are what its manifest says, by the hash of the file or, where none is known, of
- * every entry.
+ * Whether records are what the manifest says: by the file's hash or, where none is known, by the hash of every entry.
  */
 async function isSound(cold: Files, manifest: Manifest, squeeze: Squeeze): Promise<boolean> {
   const packed = readWhole(cold, recordsFile(safeName(manifest.run), manifest.archive))

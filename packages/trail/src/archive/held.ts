@@ -1,5 +1,4 @@
-// What of a run is in archives, as far as is needed to tell whether a record of the log still counts. It is made from
-// manifests alone.
+// What archives hold of a run, from manifests alone: enough to tell whether a record of the log still counts.
 import type { ObjectId } from '@parley/core'
 import type { RunPoint } from '../index/contract.ts'
 import type { Manifest } from './manifest.ts'
@@ -36,6 +35,6 @@ export class HeldRun {
   }
 }
 
-function isBehind(a: RunPoint, b: RunPoint): boolean {
+export function isBehind(a: RunPoint, b: RunPoint): boolean {
   return a.seq > b.seq || (a.seq === b.seq && a.objects > b.objects)
 }

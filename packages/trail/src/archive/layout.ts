@@ -1,6 +1,6 @@
 // Where archives lie: `runs/<run>/<number>.zst` and `cold/<run>/<number>.zst`, each with its manifest
-// `<number>.json.zst` beside it (the first manifests were `<number>.json`). An archive exists once its manifest does.
-// Names of runs hold no dot, names beside them do.
+// `<number>.json.zst` (the first ones: `<number>.json`). The manifest makes an archive exist. Only names of runs hold
+// no dot.
 import type { RunId } from '@parley/core'
 import type { Files } from '../log/files.ts'
 
@@ -55,15 +55,11 @@ export function isTorn(name: string): boolean {
   return /^\d+\.(json\.zst|zst)\.tmp$/.test(name)
 }
 
-/** Names of the folders of runs below a folder. */
 export function runFolders(files: Files, root: string): string[] {
   return files.list(root).filter(name => !name.includes('.'))
 }
 
-/**
- * A folder that is laid out as the cold tier is, as a trail's folder without a log; only runs that are whole in it are
- * seen.
- */
+/** A copy of the cold tier shown as a trail's folder without a log; only runs that are whole in it are visible. */
 export function coldFiles(cold: Files): Files {
   const inside = (path: string) => (path.startsWith(`${COLD}/`) ? path.slice(COLD.length + 1) : undefined)
   const readOnly = (): never => {

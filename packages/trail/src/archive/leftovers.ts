@@ -1,6 +1,5 @@
-// What a crash leaves in the cold tier of an archive that never counted: records without a manifest (layout.ts). They
-// are known by what they hold being elsewhere, too: a file that has merely lost its manifest may be the last copy there
-// is, and is never taken for one of them.
+// What a crash leaves in the cold tier of an archive that never counted: records without a manifest. They are
+// recognized because their content is elsewhere too: a file that merely lost its manifest may be the last copy.
 import { ParleyError, type RunId } from '@parley/core'
 import type { TrailIndex } from '../index/contract.ts'
 import { trailLimits } from '../limits.ts'
@@ -8,16 +7,15 @@ import { type Files, readWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
 import type { Catalogue } from './catalogue.ts'
 import { type Contents, contentsOf } from './contents.ts'
-import { archiveName, COLD, isTorn, recordsFile, runOf, safeName } from './layout.ts'
+import { archiveName, below, COLD, isTorn, RUNS, recordsFile, runOf, safeName } from './layout.ts'
+import { type Manifest, manifestIn, manifestNames } from './manifest.ts'
 import type { Squeeze } from './squeeze.ts'
 
 interface LeftoversOptions {
-  /** The trail's folder. */
   readonly files: Files
   readonly catalogue: Catalogue
   readonly squeeze: Squeeze
   readonly index: Pick<TrailIndex, 'select' | 'object'>
-  /** The newest position that was acknowledged. */
   readonly position: () => number
 }
 
@@ -38,8 +36,7 @@ export class Leftovers {
     const whole = new Set(named.flatMap(({ archive, manifest }) => (manifest ? archive : [])))
     const dead = names.filter(isTorn).map(each => `${folder}/${each}`)
     for (const { archive } of named) {
-      // The replica may have got the archive under this number: another one must not get it, and does not once a higher
-      // one counts.
+      // The replica may have the archive under this number, so no other one may get it until a higher number counts.
       if (whole.has(archive) || archive >= catalogue.highest) continue
       if (await this.isLeftover(name, archive)) dead.push(recordsFile(folder, archive))
     }
@@ -87,4 +84,54 @@ export class Leftovers {
       throw cause
     }
   }
+}
+
+/**
+ * Archives in a run's folder that only the replica has and that never counted: what they hold was archived again under
+ * another number. They are not restored, or one copy would remain when the other is deleted (W-TRAIL-28).
+ */
+export function abandonedIn(replica: Files, files: Files, folder: string): readonly number[] {
+  const tiers = [below(files, RUNS), below(files, COLD)]
+  const here = new Set(tiers.flatMap(tier => listedIn(tier, folder)))
+  const others = listedIn(replica, folder).filter(archive => !here.has(archive))
+  if (others.length === 0) return []
+  const listed = new Set<string>()
+  const list = (manifest: Manifest) => {
+    for (const each of namesIn(manifest)) listed.add(each)
+  }
+  for (const tier of tiers) {
+    for (const archive of listedIn(tier, folder)) {
+      const manifest = manifestIn(tier, folder, archive)
+      if (manifest) list(manifest)
+    }
+  }
+  const abandoned: number[] = []
+  // Of two that hold the same the one with the higher number was written because the other did not count.
+  for (const archive of others.toSorted((a, b) => b - a)) {
+    const manifest = manifestIn(replica, folder, archive)
+    if (!manifest) continue
+    if (namesIn(manifest).every(each => listed.has(each))) abandoned.push(archive)
+    else list(manifest)
+  }
+  return abandoned
+}
+
+/** Takes them out of the replica. The manifest goes first, for good: there is never one without its records. */
+export async function dropAbandoned(replica: Files, files: Files, folder: string): Promise<void> {
+  for (const archive of abandonedIn(replica, files, folder)) {
+    for (const name of manifestNames(replica, folder, archive)) replica.remove(`${folder}/${name}`)
+    await replica.syncFolder(folder)
+    const records = recordsFile(folder, archive)
+    if (replica.exists(records)) replica.remove(records)
+    await replica.syncFolder(folder)
+  }
+}
+
+function namesIn({ entries, objects }: Manifest): string[] {
+  return [...entries.map(({ hash }) => hash), ...objects.map(({ id }) => id)]
+}
+
+function listedIn(tier: Files, folder: string): number[] {
+  const named = tier.list(folder).flatMap(name => archiveName(name) ?? [])
+  return [...new Set(named.flatMap(({ archive, manifest }) => (manifest ? archive : [])))]
 }

@@ -1,71 +1,51 @@
-// What an archive holds (W-TRAIL-29). The manifest outlives the archive: once that was deleted, it bridges the hole in
-// the chains.
-import {
-  compile,
-  type EntryId,
-  type ObjectId,
-  type RunId,
-  type Static,
-  type Timestamp,
-  Type,
-  type WorkspaceId,
-} from '@parley/core'
-import type { Files } from '../log/files.ts'
-import { recordsFile } from './layout.ts'
-
-const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
-const Count = Type.Integer({ minimum: 0 })
-const id = <Id extends string>() => Type.Unsafe<Id>(Type.String({ minLength: 1, maxLength: 64 }))
-const Time = Type.Unsafe<Timestamp>(Type.String({ minLength: 27, maxLength: 27 }))
+// What an archive holds (W-TRAIL-29). The manifest outlives it: after deletion it bridges the gap in the chains.
+import { compile, type EntryId, type ObjectId, type RunId, type Static, Type, type WorkspaceId } from '@parley/core'
+import { type Files, readWhole } from '../log/files.ts'
+import { Count, closed, Hash, idOf, readJson, Seq, Time } from '../shapes.ts'
+import type { BridgedEntry } from '../store/store.ts'
+import { archiveName, recordsFile } from './layout.ts'
+import { unpackSync } from './squeeze.ts'
 
 const Listed = Type.Object({
-  seq: Type.Integer({ minimum: 1 }),
-  id: id<EntryId>(),
+  seq: Seq,
+  id: idOf<EntryId>(),
   timestamp: Time,
-  workspace: Type.Union([id<WorkspaceId>(), Type.Null()]),
+  workspace: Type.Union([idOf<WorkspaceId>(), Type.Null()]),
   hash: Hash,
   /** System-level entries have none. */
   local_hash: Type.Union([Hash, Type.Null()]),
   at: Count,
-  length: Type.Integer({ minimum: 1 }),
+  length: Seq,
 })
 
 const ListedObject = Type.Object({
-  id: id<ObjectId>(),
+  id: idOf<ObjectId>(),
   seq: Count,
   /** Counts the objects of the run in the order of the log. */
   ordinal: Count,
   at: Count,
-  length: Type.Integer({ minimum: 1 }),
+  length: Seq,
   blob: Type.Union([Hash, Type.Null()]),
 })
 
 const ManifestSchema = Type.Object(
   {
     version: Type.Literal(2),
-    /**
-     * `workspace`: what compaction took of one workspace (W-TRAIL-27); `run`: all else of a run, as it stood in the
-     * log.
-     */
+    /** `workspace`: what compaction took of one workspace (W-TRAIL-27); `run`: all else of a run, as logged. */
     kind: Type.Union([Type.Literal('workspace'), Type.Literal('run')]),
     tier: Type.Union([Type.Literal('warm'), Type.Literal('cold')]),
-    run: id<RunId>(),
-    workspace: Type.Union([id<WorkspaceId>(), Type.Null()]),
+    run: idOf<RunId>(),
+    workspace: Type.Union([idOf<WorkspaceId>(), Type.Null()]),
     /** The archive's number, unique in its trail; its file is `<number>.zst`. */
-    archive: Type.Integer({ minimum: 1 }),
+    archive: Seq,
     /** When it came into its tier. */
     archived_at: Time,
-    /**
-     * Hash over the local hashes of the entries, in `seq` order (W-TRAIL-27); a system-level entry counts with its
-     * global one.
-     */
+    /** Hash over the entries' local hashes by `seq` (W-TRAIL-27); a system-level entry counts with its global one. */
     archive_hash: Hash,
     /** Bytes of the records before compression, and the SHA-256 of the compressed file where it is known. */
     bytes: Count,
     sha256: Type.Union([Hash, Type.Null()]),
-    /**
-     * The archive was deleted after its retention; the entries are gone. It counts once the records are, see `asFound`.
-     */
+    /** Deleted after its retention. That counts once the records are gone, see `asFound`. */
     deleted: Type.Boolean(),
     /** The newest entry of the run that was known when this was written. */
     head: Type.Union([Type.Object({ seq: Count, hash: Hash }), Type.Null()]),
@@ -74,7 +54,7 @@ const ManifestSchema = Type.Object(
     entries: Type.Array(Listed),
     objects: Type.Array(ListedObject),
   },
-  { additionalProperties: false },
+  closed,
 )
 export type Manifest = Static<typeof ManifestSchema>
 
@@ -82,50 +62,42 @@ export type Manifest = Static<typeof ManifestSchema>
 const FirstManifest = Type.Object(
   {
     version: Type.Literal(1),
-    run: id<RunId>(),
-    workspace: id<WorkspaceId>(),
-    archive: Type.Integer({ minimum: 1 }),
+    run: idOf<RunId>(),
+    workspace: idOf<WorkspaceId>(),
+    archive: Seq,
     archived_at: Time,
     archive_hash: Hash,
     bytes: Count,
     deleted: Type.Boolean(),
     entries: Type.Array(
       Type.Object({
-        seq: Type.Integer({ minimum: 1 }),
-        id: id<EntryId>(),
+        seq: Seq,
+        id: idOf<EntryId>(),
         timestamp: Time,
         hash: Hash,
         local_hash: Hash,
         at: Count,
-        length: Type.Integer({ minimum: 1 }),
+        length: Seq,
       }),
       { minItems: 1 },
     ),
   },
-  { additionalProperties: false },
+  closed,
 )
 
 const shape = compile(ManifestSchema)
 const firstShape = compile(FirstManifest)
 
-/**
- * A manifest as it counts beside the files that are there: a deletion that was noted and did not come to its end has
- * deleted nothing, in either copy of the cold tier (W-TRAIL-26), and can be tried again.
- */
+/** W-TRAIL-26: a deletion that was noted but not finished has deleted nothing, in either copy, and can be retried. */
 export function asFound(manifest: Manifest, files: Files, folder: string): Manifest {
   const unfinished = manifest.deleted && files.exists(recordsFile(folder, manifest.archive))
   return unfinished ? { ...manifest, deleted: false } : manifest
 }
 
 export function parseManifest(bytes: Buffer): Manifest | undefined {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(bytes.toString('utf8'))
-  } catch {
-    return undefined
-  }
-  if (shape.is(parsed)) return parsed
-  if (!firstShape.is(parsed)) return undefined
+  const manifest = readJson(shape, bytes)
+  const parsed = manifest ? undefined : readJson(firstShape, bytes)
+  if (!parsed) return manifest
   const { workspace } = parsed
   return {
     ...parsed,
@@ -138,4 +110,40 @@ export function parseManifest(bytes: Buffer): Manifest | undefined {
     entries: parsed.entries.map(entry => ({ ...entry, workspace })),
     objects: [],
   }
+}
+
+/** Names of the manifests of an archive in one copy of its tier; the newer form comes first. */
+export function manifestNames(tier: Files, folder: string, archive: number): string[] {
+  return tier
+    .list(folder)
+    .filter(name => archiveName(name)?.archive === archive && archiveName(name)?.manifest)
+    .sort((a, b) => b.length - a.length)
+}
+
+/** The manifest of an archive as it counts in one copy of its tier, if it can be read. */
+export function manifestIn(tier: Files, folder: string, archive: number): Manifest | undefined {
+  const noted = notedIn(tier, folder, archive)
+  return noted && asFound(noted, tier, folder)
+}
+
+/** The same as it was written: it may note a deletion that has not come to its end there. */
+export function notedIn(tier: Files, folder: string, archive: number): Manifest | undefined {
+  for (const name of manifestNames(tier, folder, archive)) {
+    const bytes = readWhole(tier, `${folder}/${name}`)
+    try {
+      const manifest = bytes && parseManifest(name.endsWith('.zst') ? unpackSync(bytes) : bytes)
+      if (manifest) return manifest
+    } catch {
+      // The next form may be whole.
+    }
+  }
+  return undefined
+}
+
+/** An entry that was deleted, as its manifest tells of it (W-TRAIL-29). */
+export function bridgeOf(
+  run: RunId,
+  { seq, workspace, hash, local_hash }: Pick<Manifest['entries'][number], 'seq' | 'workspace' | 'hash' | 'local_hash'>,
+): BridgedEntry {
+  return { kind: 'bridge', run, seq, workspace, hash, localHash: local_hash ?? undefined }
 }

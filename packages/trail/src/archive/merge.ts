@@ -1,6 +1,5 @@
-// Reading archives and the log as one, without an index: of each run first what lies in archives up to where these are
-// complete, then the log, with archived entries in their places; the manifest stands in for those that were deleted.
-// Every record comes once.
+// Archives and log read as one, without an index: first what archives hold of each run without a gap, then the log with
+// archived entries in their places. Manifests stand in for deleted entries. Every record comes once.
 import type { ObjectId, RunId, WorkspaceId } from '@parley/core'
 import { pause } from '../log/pause.ts'
 import type { ScannedRecord } from '../store/store.ts'
@@ -9,7 +8,6 @@ import { archiveHashOf } from './contents.ts'
 import { HeldRun } from './held.ts'
 import type { Manifest } from './manifest.ts'
 
-/** Where one record lies, and no more of its manifest than that. */
 interface Place {
   readonly seq: number
   readonly archive: number
@@ -27,10 +25,7 @@ interface Place {
 
 interface RestOfRun {
   readonly held: HeldRun
-  /**
-   * Archived entries behind where the archives are complete, in ascending `seq`; `next` is the first that was not
-   * handed out yet.
-   */
+  /** Archived entries behind that point by ascending `seq`; `next` is the first that was not handed out yet. */
   readonly places: readonly Place[]
   next: number
 }
@@ -49,8 +44,8 @@ export class TierMerge {
   }
 
   /**
-   * The beginning of a run, as far as archives hold it whole, without entries up to `after`. What is archived of the
-   * rest is kept in mind for `merge`.
+   * The beginning of a run that archives hold whole, behind `after`; remembers archived entries of the rest for
+   * `merge`.
    */
   async *begin(run: RunId, after = 0): AsyncGenerator<readonly ScannedRecord[]> {
     const held = new HeldRun()
@@ -75,7 +70,7 @@ export class TierMerge {
     for (let from = 0; from < places.length; from += PAGE) {
       const page: ScannedRecord[] = []
       for (const place of places.slice(from, from + PAGE)) {
-        // Whoever reads it next hears why it could not be loaded.
+        // The next read reports why it could not be loaded.
         if (!place.gone) await this.#archives.load(place.archive).catch(() => {})
         const record = this.#read(run, place)
         if (record) page.push(record)
@@ -85,9 +80,7 @@ export class TierMerge {
     }
   }
 
-  /**
-   * The records of the log with the archived ones put in. A copy that is still in the log is not the one that counts.
-   */
+  /** The records of the log with archived ones inserted; a copy that is still in the log does not count. */
   *merge(records: readonly ScannedRecord[]): Generator<ScannedRecord> {
     for (const record of records) {
       const rest = record.kind === 'entry' || record.kind === 'object' ? this.#runs.get(record.run) : undefined
@@ -129,10 +122,7 @@ export class TierMerge {
     }
   }
 
-  /**
-   * W-TRAIL-28: an archive may be deleted while somebody reads; then its manifest bridges the hole, and nothing is
-   * damaged.
-   */
+  /** W-TRAIL-28: when an archive is deleted during a read, its manifest bridges the gap, and nothing is damaged. */
   #deletedSince(archive: number): ReadonlyMap<number | ObjectId, Place> | undefined {
     const known = this.#deleted.get(archive)
     if (known) return known

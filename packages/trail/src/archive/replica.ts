@@ -1,8 +1,12 @@
-// The second copy of the cold tier, on another device (W-TRAIL-26): laid out as `cold/` is. It is never made by itself,
-// and a mark in it says whose it is: an empty mount point is not taken for it.
+// The second copy of the cold tier, on another device (W-TRAIL-26), laid out as `cold/`. It is never created
+// automatically, and a mark in it names its trail: an empty mount point is not taken for it.
+
+import { statSync } from 'node:fs'
 import { compile, ParleyError, Type } from '@parley/core'
 import { Blobs } from '../log/blobs.ts'
+import { DiskFiles } from '../log/disk-files.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
+import { readJson } from '../shapes.ts'
 import { below, COLD, COLD_BLOBS, MARK, madeFolder } from './layout.ts'
 
 const shape = compile(Type.Object({ trail: Type.String({ pattern: '^[0-9a-f]{32}$' }) }))
@@ -10,7 +14,6 @@ const shape = compile(Type.Object({ trail: Type.String({ pattern: '^[0-9a-f]{32}
 export interface ReplicaOptions {
   /** The folder; throws where it is not there. */
   readonly open: () => Files
-  /** Said in messages. */
   readonly name: string
 }
 
@@ -63,7 +66,7 @@ export class Replica {
     const files = this.#options.open()
     const known = readWhole(this.#local, `${COLD}/${MARK}`)
     const mark = readWhole(files, MARK)
-    if (mark && trailIn(mark) !== this.#trail) {
+    if (mark && readJson(shape, mark)?.trail !== this.#trail) {
       throw new ParleyError(
         'replica_unavailable',
         `${this.#options.name} is the replica of another trail; name another folder.`,
@@ -93,11 +96,13 @@ export class Replica {
   }
 }
 
-function trailIn(mark: Buffer): string | undefined {
-  try {
-    const parsed: unknown = JSON.parse(mark.toString('utf8'))
-    return shape.is(parsed) ? parsed.trail : undefined
-  } catch {
-    return undefined
+/** A replica in a folder, which the user makes: where a device is not mounted there is none. */
+export function diskReplica(folder: string): ReplicaOptions {
+  return {
+    name: folder,
+    open: () => {
+      if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new Error('there is no such folder')
+      return new DiskFiles(folder)
+    },
   }
 }

@@ -1,6 +1,5 @@
-// Snapshots (W-TRAIL-30): all entries of a run up to a place, as one file that is never written again: lines of JSON,
-// compressed in pieces one behind the other, so that memory stays bounded.
-import type { StoredEntry, StoredRecord } from '../entry.ts'
+// Snapshots (W-TRAIL-30): all entries of a run up to a place in one immutable file of JSON lines, compressed in pieces.
+import type { StoredRecord } from '../entry.ts'
 import { type Files, writeWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
 import { COLD_SNAPSHOTS, madeFolder, SNAPSHOTS, safeName } from './layout.ts'
@@ -27,7 +26,8 @@ export async function writeSnapshot(
   for await (const record of records) {
     if (record.kind !== 'entry') continue
     if (record.seq > upTo) break
-    lines.push(lineOf(record))
+    const { view, hash, signature, signer } = record
+    lines.push(JSON.stringify({ view, hash, signature, signer }))
     count++
     if (lines.length === PIECE) await compress()
   }
@@ -37,8 +37,4 @@ export async function writeSnapshot(
   await madeFolder(files, SNAPSHOTS)
   await writeWhole(files, `${SNAPSHOTS}/${safeName(id)}.zst`, packed)
   return count
-}
-
-function lineOf({ view, hash, signature, signer }: StoredEntry): string {
-  return JSON.stringify({ view, hash, signature, signer })
 }

@@ -1,5 +1,4 @@
-// Compression of archives. On disk it runs in libuv's thread pool, so that appends go on meanwhile; a store in memory
-// has no threads.
+// Compression of archives: on disk in libuv's thread pool, so that appends continue; in memory without threads.
 
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib'

@@ -1,7 +1,6 @@
-// What lies where (W-TRAIL-24), and how far the replica follows, for people. Read from manifests and names of files:
-// nothing is decompressed but manifests, and nothing is written but the mark of a replica that was empty.
+// What lies where (W-TRAIL-24), and how far the replica follows, read from manifests and file names.
 import type { RunId, Ticks } from '@parley/core'
-import { type Files, readWhole } from '../log/files.ts'
+import { type Files, readingFile, readWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
 import type { RunSummary } from '../store/store.ts'
 import type { Archives } from './archives.ts'
@@ -18,8 +17,7 @@ import {
   SNAPSHOTS,
   safeName,
 } from './layout.ts'
-import type { Manifest } from './manifest.ts'
-import { manifestIn } from './manifest-files.ts'
+import { type Manifest, manifestIn } from './manifest.ts'
 import type { Replica } from './replica.ts'
 
 export interface TierFigures {
@@ -45,11 +43,9 @@ export interface TierReport {
 }
 
 export interface ReplicaReport {
-  /** The folder. */
   readonly name: string
   /** Files of the cold tier that it lacks, has in another size, or still has although they were deleted. */
   readonly lacking: number
-  /** Why it cannot be used. */
   readonly problem?: string
 }
 
@@ -58,16 +54,10 @@ interface TierSources {
   readonly archives: Archives
   readonly replica: Replica | undefined
   readonly runs: readonly RunSummary[]
-  /** Bytes of each run in the log. */
   readonly inLog: ReadonlyMap<RunId, number>
 }
 
-interface Counted {
-  entries: number
-  bytes: number
-  runs: number
-  oldest: Ticks | null
-}
+type Counted = { -readonly [Figure in keyof TierFigures]: TierFigures[Figure] }
 
 export async function reportTiers({ files, archives, replica, runs, inLog }: TierSources): Promise<TierReport> {
   const tiers = { hot: nothing(), warm: nothing(), cold: nothing() }
@@ -79,11 +69,9 @@ export async function reportTiers({ files, archives, replica, runs, inLog }: Tie
       if (typeof manifest === 'string') unreadable.push(manifest)
       else listed.push(manifest)
     }
-    const gone = listed.filter(each => each.deleted).reduce((sum, each) => sum + each.entries.length, 0)
-    const cold = listed
-      .filter(each => each.tier === 'cold' && !each.deleted)
-      .reduce((sum, each) => sum + each.entries.length, 0)
-    deleted += gone
+    const entriesOf = (of: readonly Manifest[]) => of.reduce((sum, { entries }) => sum + entries.length, 0)
+    deleted += entriesOf(listed.filter(each => each.deleted))
+    const cold = entriesOf(listed.filter(each => each.tier === 'cold' && !each.deleted))
     const folder = safeName(run.run)
     const rest = Math.max(0, run.entries - cold)
     add(run.ended ? tiers.warm : tiers.hot, run, rest, bytesIn(files, `${RUNS}/${folder}`) + (inLog.get(run.run) ?? 0))
@@ -113,12 +101,7 @@ function bytesIn(files: Files, folder: string): number {
 /** 0 where it is gone meanwhile. */
 function sizeOf(files: Files, path: string): number {
   try {
-    const file = files.open(path, 'reading')
-    try {
-      return file.size
-    } finally {
-      file.close()
-    }
+    return readingFile(files, path, file => file.size)
   } catch {
     return 0
   }

@@ -3,7 +3,6 @@ import { ParleyError } from '@parley/core'
 import { trailLimits } from '../limits.ts'
 import { type Squeeze, unpackSync } from './squeeze.ts'
 
-/** Where the compressed records of an archive are. */
 export interface PackedArchive {
   readonly file: string
   readonly here: Buffer | undefined

@@ -1,9 +1,9 @@
-// The mark that all of a run is in the cold tier (`run.json` in its folder), with the head up to which it is: whoever
-// opens a copy of the tier alone knows from it which runs are there, and where they must end.
+// The mark that all of a run is in the cold tier (`run.json`), with its head: where the run must end in a copy.
 import { compile, type RunId, type Static, Type } from '@parley/core'
 import { type TrailKey, TrailKeySchema } from '../keys/trail-key.ts'
 import { trailLimits } from '../limits.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
+import { Hash, readJson, Seq } from '../shapes.ts'
 import type { RunHead } from '../store/store.ts'
 import { COLD, safeName, WHOLE } from './layout.ts'
 import type { Replica } from './replica.ts'
@@ -11,9 +11,9 @@ import type { Replica } from './replica.ts'
 const MarkSchema = Type.Object({
   version: Type.Literal(1),
   run: Type.String(),
-  seq: Type.Integer({ minimum: 1 }),
-  hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-  /** Of an imported run: whoever may have signed it, which is not whoever signs here. */
+  seq: Seq,
+  hash: Hash,
+  /** Of an imported run: the keys that may have signed it, which are not those of this trail. */
   keys: Type.Optional(Type.Array(TrailKeySchema, { maxItems: 4 * trailLimits.keys })),
 })
 const shape = compile(MarkSchema)
@@ -42,11 +42,5 @@ export function signersIn(cold: Files, folder: string): readonly TrailKey[] | un
 }
 
 function markIn(files: Files, folder: string): Static<typeof MarkSchema> | undefined {
-  const bytes = readWhole(files, `${folder}/${WHOLE}`)
-  try {
-    const parsed: unknown = bytes && JSON.parse(bytes.toString('utf8'))
-    return shape.is(parsed) ? parsed : undefined
-  } catch {
-    return undefined
-  }
+  return readJson(shape, readWhole(files, `${folder}/${WHOLE}`))
 }

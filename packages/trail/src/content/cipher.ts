@@ -70,7 +70,10 @@ export class ContentCipher {
 
   /** Seals an object that is about to be written, or proves it where nothing is sealed. */
   sealObject(object: StoredObject, scope: ContentScope = { of: 'run' }, sealing: Sealing = this.sealing): StoredObject {
-    if (sealing === 'none') return { ...object, data: this.#prove(object) }
+    if (sealing === 'none') {
+      const proof = this.#proofOf(object, object.data)
+      return { ...object, data: `${PROVEN}${this.keys.id}:${proof}:${object.data}` }
+    }
     const reach: ContentScope = sealing === 'trail' ? { of: 'trail' } : scope
     return { ...object, data: this.seal(object.data, placeOf(object), reach) }
   }
@@ -91,10 +94,6 @@ export class ContentCipher {
     return `${PREFIX}${this.keys.id}:${scopeText(scope)}:${sealed.toString('base64')}`
   }
 
-  #prove(object: StoredObject): string {
-    return `${PROVEN}${this.keys.id}:${this.#proofOf(object, object.data)}:${object.data}`
-  }
-
   /** Ids and kinds have no line breaks. */
   #proofOf({ run, id, objectKind }: StoredObject, content: string): string {
     return this.#proof.sign(`${run}\n${id}\n${objectKind}\n${content}`)
@@ -109,17 +108,19 @@ export class ContentCipher {
     return proof === this.#proofOf(object, data.slice(CONTENT_AT))
   }
 
-  open(text: string, place: ContentPlace): string {
+  /** `given`: a key that its holder was given, in place of the secret's own. */
+  open(text: string, place: ContentPlace, given?: ContentKey): string {
     const sealed = this.#parse(text, place)
-    return opened(sealed, place, this.keys.of(place.run, sealed.scope))
+    return opened(sealed, place, given ?? this.keys.of(place.run, sealed.scope))
   }
 
-  /** The same with nothing but the keys of a ring. */
-  async openWith(ring: ContentKeyRing, text: string, place: ContentPlace): Promise<string> {
-    const sealed = this.#parse(text, place)
-    const key = await ring.key(sealed.scope)
+  /** The key of a ring for a sealed object; undefined for an object that needs none. */
+  async keyOf(ring: ContentKeyRing, object: StoredObject): Promise<ContentKey | undefined> {
+    if (!isSealed(object.data)) return undefined
+    const place = placeOf(object)
+    const key = await ring.key(this.#parse(object.data, place).scope)
     if (!key) throw keyMissing(place, 'not_given')
-    return opened(sealed, place, key)
+    return key
   }
 
   #parse(text: string, place: ContentPlace): Sealed {
@@ -130,20 +131,15 @@ export class ContentCipher {
   }
 }
 
-/** Whether the data of an object is sealed. */
 export function isSealed(data: string): boolean {
   return data.startsWith(PREFIX)
 }
 
-/** Whether the data of an object carries a proof. */
 function isProven(data: string): boolean {
   return data.startsWith(PROVEN)
 }
 
-/**
- * What the proof of content came to: there was none, or it does not fit. Undefined where nobody can tell without the
- * secret.
- */
+/** The result of checking content against its proof. Undefined where nobody can tell without the secret. */
 export type ContentProof = 'valid' | 'missing' | 'forged' | undefined
 
 export function proofOf(object: StoredObject, cipher: ContentCipher | undefined): ContentProof {
@@ -161,26 +157,15 @@ export function unwrapProven(object: StoredObject): StoredObject {
 }
 
 /**
- * The object with its content as it was handed in: for an export that shows content, and for reading. What is not
- * sealed is not checked here (`proofOf`). Throws `content_key_missing` where the secret is another one or none is
- * there, and `content_damaged` where the content was changed.
+ * The object with its content opened. Unsealed content is not checked here (`proofOf`). Throws `content_key_missing`
+ * without the right secret, and `content_damaged` where the content was changed.
  */
-export function openObject(object: StoredObject, cipher: ContentCipher | undefined): StoredObject {
+export function openObject(object: StoredObject, cipher: ContentCipher | undefined, given?: ContentKey): StoredObject {
   if (!isSealed(object.data)) return unwrapProven(object)
   const place = placeOf(object)
   if (!cipher) throw keyMissing(place, 'no_secret')
   const { blob: _blob, ...rest } = object
-  return { ...rest, data: cipher.open(object.data, place) }
-}
-
-/** The same with nothing but the keys of a ring. */
-export async function openObjectWith(
-  ring: ContentKeyRing,
-  object: StoredObject,
-  cipher: ContentCipher | undefined,
-): Promise<StoredObject> {
-  if (!cipher || !isSealed(object.data)) return openObject(object, cipher)
-  return { ...object, data: await cipher.openWith(ring, object.data, placeOf(object)) }
+  return { ...rest, data: cipher.open(object.data, place, given) }
 }
 
 /** For an object that is not what its run has sealed or proven. */
@@ -225,7 +210,7 @@ function boundTo({ run, id, kind }: ContentPlace): Buffer {
 }
 
 const MISSING = {
-  not_given: 'whoever reads was never given its key',
+  not_given: 'the reader was never given its key',
   other_secret: 'it was sealed with another secret; restore the one that it was sealed with',
   other_proof: 'it was proven with another secret; restore the one that it was proven with',
   no_secret: 'the trail was opened without the secret that it was sealed with',

@@ -1,13 +1,15 @@
 // Content at rest (W-SEC-16): sealed with the right key, bound to its place, told apart from what was written before.
+
 import { hkdfSync } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { limits, type ObjectId, type RunId, SeededIds, type Timestamp, unwrap, type WorkspaceId } from '@parley/core'
 import { sodium } from '@parley/keys/sodium'
 import { describe, expect, test } from 'vitest'
 import type { StoredObject } from '../entry.ts'
-import { bytesInMemory } from '../export/read.ts'
 import { openTrail } from '../open-trail.ts'
+import { bytesInMemory } from '../testing/bytes.ts'
 import { temporaryFolder, temporaryTrail } from '../testing/temporary.ts'
 import { ContentCipher, isSealed, openObject, SEALINGS, type Sealing } from './cipher.ts'
 import { KEY_MARK } from './key-mark.ts'
@@ -255,11 +257,10 @@ describe('a trail', () => {
         await script.append(script.entry('checkpoint_rejected', script.root, 'protocol', { workspace: script.root })),
       )
       const at = '2026-03-02T10:00:00.000000Z' as Timestamp
-      const parts: Buffer[] = []
-      for await (const part of unwrap(await here.trail.export(script.run.id, { at, content }))) parts.push(part)
+      const file = await buffer(unwrap(await here.trail.export(script.run.id, { at, content })))
       const there = await temporaryTrail({ ids: new SeededIds(2), cipher: cipherOf('workspace', OTHER) })
       const keys = [here.trail.keys.at(-1)!.key]
-      unwrap(await there.trail.import(bytesInMemory(Buffer.concat(parts)), { keys, at }))
+      unwrap(await there.trail.import(bytesInMemory(file), { keys, at }))
       const read = there.trail.run(script.run.id).object('small' as ObjectId)
       if (content === 'opened') expect((await read)?.value).toEqual({ text: MARKER })
       else await expect(read).rejects.toMatchObject({ code: 'content_key_missing' })

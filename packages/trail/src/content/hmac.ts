@@ -1,5 +1,5 @@
-// HMAC-SHA-256 (RFC 2104) for short texts in great number: two hashes at once over buffers that stay, which takes half
-// the time of an object of node:crypto for each text (docs/decisions/0015).
+// HMAC-SHA-256 (RFC 2104) for many short texts: two one-shot hashes over buffers that stay take half the time of an
+// object of node:crypto for each text (docs/decisions/0015).
 import { hash } from 'node:crypto'
 
 const BLOCK = 64

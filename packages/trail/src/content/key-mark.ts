@@ -1,6 +1,5 @@
-// `content.key` in the trail's folder: the id of the secret that content was first sealed or proven with. It gives
-// nothing away; it is there so that a trail that is opened with another secret says so at once, before anything is read
-// or written.
+// `content.key` in the trail's folder: the id of the secret that content was first sealed or proven with, so that a
+// trail opened with another secret says so before anything is read or written. It reveals nothing.
 import { ParleyError } from '@parley/core'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import type { ContentCipher } from './cipher.ts'

@@ -1,14 +1,11 @@
-// Keys for content at rest, derived from the profile's secret (HKDF with SHA-256, RFC 5869) and stored nowhere. Whoever
-// has the secret has all of them: the runtime is the trust root (W-SEC-18).
+// Keys for content at rest, derived from the profile's secret (HKDF with SHA-256, RFC 5869), never stored (W-SEC-18).
 import { hkdfSync } from 'node:crypto'
 import { ParleyError, type RunId } from '@parley/core'
 import { trailLimits } from '../limits.ts'
 import { type ContentScope, scopeText } from './scope.ts'
 
-/** A key that seals the content of one scope. */
 export type ContentKey = Buffer
 
-/** The keys that somebody was given. */
 export interface ContentKeyRing {
   /** Undefined for a key that its holder was never given. */
   key(scope: ContentScope): Promise<ContentKey | undefined>
@@ -35,18 +32,15 @@ export class ContentKeys {
     this.id = this.#derive('id', ID_BYTES).toString('hex')
   }
 
-  /** The key of a scope; all but that of the trail are of one run. */
   of(run: RunId, scope: ContentScope): ContentKey {
     // Ids have no spaces.
     return this.#kept(scope.of === 'trail' ? 'trail' : `scope ${run} ${scopeText(scope)}`)
   }
 
-  /** The key of the state that is kept of a run. */
   ofState(run: RunId): ContentKey {
     return this.#kept(`state ${run}`)
   }
 
-  /** The key of proofs over content that is not sealed. */
   ofProof(): ContentKey {
     return this.#kept('proof')
   }

@@ -1,5 +1,4 @@
-// The content of one run on its way to the disk and back. A run that began sealed stays so until its end, whatever the
-// trail does with other runs meanwhile: so an object of it that lies there in plain was put there by somebody else.
+// Sealing and opening the content of one run. A run that began sealed stays so: a plain object in it is forged.
 import type { RunId } from '@parley/core'
 import type { StoredEntry, StoredObject } from '../entry.ts'
 import type { DeploymentModel } from '../events/index.ts'
@@ -10,7 +9,6 @@ import {
   damagedContent,
   isSealed,
   openObject,
-  openObjectWith,
   proofOf,
   SEALINGS,
   type Sealing,
@@ -19,7 +17,6 @@ import {
 import type { ContentKey, ContentKeyRing } from './keys.ts'
 import type { ContentScope } from './scope.ts'
 
-/** A place inside of the run. */
 type Place = Omit<ContentPlace, 'run'>
 
 export class RunContent {
@@ -62,22 +59,20 @@ export class RunContent {
     return cipher ? cipher.sealObject(object, scope, stronger(cipher.sealing, this.#began ?? 'none')) : object
   }
 
-  /** See `proofOf`. */
   proof(object: StoredObject): ContentProof {
     const proof = proofOf(object, this.#cipher)
     return proof === 'missing' && this.#proven ? 'forged' : proof
   }
 
-  /** See `openObject`. */
-  open(object: StoredObject): StoredObject {
-    this.#require(object)
-    return openObject(object, this.#cipher)
+  open(object: StoredObject, given?: ContentKey): StoredObject {
+    const strict = this.#cipher !== undefined && this.#cipher.sealing !== 'none'
+    if (strict && (this.#began ?? 'none') !== 'none' && !isSealed(object.data)) throw damagedContent(object)
+    return openObject(object, this.#cipher, given)
   }
 
-  /** The same with nothing but the keys of a ring. */
-  openWith(ring: ContentKeyRing, object: StoredObject): Promise<StoredObject> {
-    this.#require(object)
-    return openObjectWith(ring, object, this.#cipher)
+  /** See `ContentCipher.keyOf`. */
+  async keyOf(ring: ContentKeyRing, object: StoredObject): Promise<ContentKey | undefined> {
+    return this.#cipher?.keyOf(ring, object)
   }
 
   /** The key of a scope, for a runtime to hand over; undefined where the trail has no secret. */
@@ -97,11 +92,6 @@ export class RunContent {
     } catch {
       return undefined
     }
-  }
-
-  #require(object: StoredObject): void {
-    const strict = this.#cipher !== undefined && this.#cipher.sealing !== 'none'
-    if (strict && (this.#began ?? 'none') !== 'none' && !isSealed(object.data)) throw damagedContent(object)
   }
 }
 

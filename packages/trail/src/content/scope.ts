@@ -1,5 +1,4 @@
-// Scopes of content: which key seals an object where keys are apart (W-SEC-13). A scope is a text, so that a sealed
-// object can say which key it takes; it names nothing that the entries do not say anyway.
+// Scopes of content: which key seals an object where keys are separate (W-SEC-13). A sealed object carries its scope.
 import { assertNever, type WorkspaceId } from '@parley/core'
 
 export type ContentScope =
@@ -7,7 +6,7 @@ export type ContentScope =
   | { readonly of: 'trail' }
   /** What belongs to a run and to no workspace of it: task texts, gates, settings. The runtime alone opens it. */
   | { readonly of: 'run' }
-  /** What whoever sees a workspace may read: its working memory, checkpoints, results. */
+  /** What every reader of a workspace may read: its working memory, checkpoints, results. */
   | { readonly of: 'workspace'; readonly workspace: WorkspaceId }
   /** What a workspace was given to know: its context and directive. Seeing the workspace is not enough (W-WS-02). */
   | { readonly of: 'private'; readonly workspace: WorkspaceId }

@@ -6,6 +6,7 @@
 import type { RunId } from '@parley/core'
 import { sodium } from '@parley/keys/sodium'
 import { trailLimits } from '../limits.ts'
+import { pause } from '../log/pause.ts'
 import type { ContentKeys } from './keys.ts'
 
 const HEADER = sodium.crypto_secretstream_xchacha20poly1305_HEADERBYTES
@@ -27,7 +28,7 @@ export async function sealState(keys: ContentKeys, run: RunId, content: Uint8Arr
     sodium.crypto_secretstream_xchacha20poly1305_push(state, sealed, plain, bound, last ? LAST : MORE)
     parts.push(sealed)
     if (last) return parts
-    await turn()
+    await pause()
   }
 }
 
@@ -56,11 +57,7 @@ export async function openState(keys: ContentKeys, run: RunId, content: Uint8Arr
     filled += target.length
     const last = at + CHUNK + TAG >= bytes.length
     if ((tag[0] === LAST) !== last) return undefined
-    if (!last) await turn()
+    if (!last) await pause()
   }
   return plain
-}
-
-function turn(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve))
 }

@@ -1,5 +1,4 @@
-// Who may stand in the header's `actor` (W-TRAIL-02), and which events admit whom (column "actor" of
-// wacp-mechanisms 1.5).
+// Who may stand in the header's `actor` (W-TRAIL-02), and which events admit whom (wacp-mechanisms 1.5, "actor").
 import type { ActorKind } from './definition.ts'
 import { type EventType, eventDefinition } from './registry.ts'
 

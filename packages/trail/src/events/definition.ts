@@ -1,5 +1,4 @@
-// One row of the event registry (wacp-mechanisms 1.5) and the vocabulary of its columns "filed under" and
-// "actor". The families beside this file are the rows.
+// One row of the event registry (wacp-mechanisms 1.5) and the vocabulary of its columns "filed under" and "actor".
 import type { Type } from '@parley/core'
 import { closed } from './fields.ts'
 

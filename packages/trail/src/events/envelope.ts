@@ -11,11 +11,13 @@ import {
 
 const RightType = oneOf(RIGHT_TYPES)
 
+const mail = { envelope_id: Id, from: Id, to: Id }
+
+const right = { right_id: Id, right_type: RightType, target: Id }
+
 export const envelopeEvents = [
   event('envelope_created', under('from'), ['system', 'role', 'user', 'fallback'], 'E', 1, {
-    envelope_id: Id,
-    from: Id,
-    to: Id,
+    ...mail,
     type: Name,
     priority: oneOf(ENVELOPE_PRIORITIES),
     in_reply_to: nullable(Id),
@@ -24,9 +26,7 @@ export const envelopeEvents = [
     origin: oneOf(ENVELOPE_ORIGINS),
   }),
   event('envelope_delivered', under('to'), protocol, 'A', 1, {
-    envelope_id: Id,
-    from: Id,
-    to: Id,
+    ...mail,
     delivered_at: Timestamp,
   }),
   event('envelope_rejected', under('from'), protocol, 'E', 1, {
@@ -39,38 +39,28 @@ export const envelopeEvents = [
     timestamp: Timestamp,
   }),
   event('envelope_undeliverable', under('from'), protocol, 'E', 1, {
-    envelope_id: Id,
-    from: Id,
-    to: Id,
+    ...mail,
     reason: oneOf(UNDELIVERABLE_REASONS),
     timestamp: Timestamp,
   }),
   event('envelope_redelivered', under('to'), protocol, 'E', 1, {
-    envelope_id: Id,
-    from: Id,
-    to: Id,
+    ...mail,
     timestamp: Timestamp,
   }),
   event('port_right_created', under('holder'), initiator, 'E', 1, {
-    right_id: Id,
-    right_type: RightType,
+    ...right,
     holder: Id,
-    target: Id,
     created_by: UserId,
   }),
   event('port_right_transferred', under('to_holder'), protocol, 'E', 1, {
-    right_id: Id,
-    right_type: RightType,
+    ...right,
     from_holder: Id,
     to_holder: Id,
-    target: Id,
     via_envelope: Id,
   }),
   event('port_right_revoked', under('holder'), initiator, 'E', 1, {
-    right_id: Id,
-    right_type: RightType,
+    ...right,
     holder: Id,
-    target: Id,
     revoked_by: UserId,
     reason: Text,
   }),

@@ -1,14 +1,11 @@
-// The field types that event bodies are made of (wacp-mechanisms 1.5; W-CLOCK-04 and -08 for time).
-// Checks are cheap on purpose: they run on every append.
+// The field types of event bodies (wacp-mechanisms 1.5; W-CLOCK-04, -08). Checks are cheap: every append runs them.
 import { limits, type Static, type TSchema, Type } from '@parley/core'
 import { bodyLimits } from './limits.ts'
 
-/** A value of a closed set. */
 export const oneOf = <const Values extends string[]>(values: readonly [...Values]) => Type.Enum(values)
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()])
 export const optional = <S extends TSchema>(schema: S) => Type.Optional(schema)
 export const listOf = <S extends TSchema>(schema: S) => Type.Array(schema, { maxItems: bodyLimits.listItems })
-/** An object with these fields and no other. */
 export const closed = <F extends Type.TProperties>(fields: F, options: Type.TObjectOptions = {}) =>
   Type.Object(fields, { ...options, additionalProperties: false })
 
@@ -43,7 +40,6 @@ export const Timestamp = Type.String({
 export const Duration = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 export const PositiveInteger = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
-/** A measured quantity. */
 export const Amount = Type.Number({ minimum: 0 })
 /** A budget limit (W-BUDGET-02). */
 export const Limit = Type.Number({ exclusiveMinimum: 0 })

@@ -5,8 +5,8 @@ import { type EventBody, type EventType, eventDefinition } from './registry.ts'
 type Body = Readonly<Record<string, unknown>>
 
 /**
- * The header's `workspace`; `'caller'` where the body does not name it and the appender must. It knows no states:
- * once the workspace is terminal the header is null instead (W-TRAIL-08).
+ * The header's `workspace`; `'caller'` where only the appender knows it. States are not considered: once the workspace
+ * is terminal the header is null instead (W-TRAIL-08).
  */
 export function filedUnder<T extends EventType>(
   type: T,

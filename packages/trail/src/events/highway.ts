@@ -43,6 +43,8 @@ const GateType = oneOf(GATE_TYPES)
 /** Of a salvage's gates (W-INT-19). */
 const Mode = optional(oneOf(INTEGRATION_MODES))
 
+const ofGate = { gate_id: Id, gate_type: GateType, mode: Mode }
+
 /** What a human may change at a gate (W-HWY-08). Task texts and payloads stay outside the trail (W-TRAIL-32). */
 const Modifications = closed(
   {
@@ -62,10 +64,11 @@ const Modifications = closed(
   { minProperties: 1 },
 )
 
+const ofEscalation = { signal_id: Id, workspace: Id }
+
 export const highwayEvents = [
   event('gate_triggered', { under: 'gate', field: 'workspace' }, protocol, 'E', 2, {
-    gate_id: Id,
-    gate_type: GateType,
+    ...ofGate,
     subject: Reference,
     workspace: nullable(Id),
     task_ref: nullable(Id),
@@ -74,30 +77,23 @@ export const highwayEvents = [
     fallback: oneOf(GATE_FALLBACKS),
     queue_position: Count,
     addressee: UserId,
-    mode: Mode,
   }),
   event('gate_resolved', gate, ['user', 'system', 'fallback', 'protocol'], 'E', 2, {
-    gate_id: Id,
-    gate_type: GateType,
+    ...ofGate,
     action: oneOf(GATE_ACTIONS),
     modifications: optional(Modifications),
     actor: UserId,
     reason: optional(Text),
-    mode: Mode,
   }),
   event('gate_timeout', gate, fallback, 'E', 2, {
-    gate_id: Id,
-    gate_type: GateType,
+    ...ofGate,
     fallback_action: oneOf(GATE_FALLBACKS),
     elapsed: Duration,
-    mode: Mode,
   }),
   event('gate_reentry_blocked', gate, protocol, 'E', 2, {
-    gate_id: Id,
-    gate_type: GateType,
+    ...ofGate,
     subject_id: SubjectId,
     converted_to: oneOf(REENTRY_CONVERSIONS),
-    mode: Mode,
   }),
   event('human_injection', { under: 'injection' }, user, 'E', 2, {
     envelope_id: Id,
@@ -109,22 +105,19 @@ export const highwayEvents = [
     reason: optional(Name),
   }),
   event('escalation_received', escalating, ['system', 'protocol'], 'E', 2, {
-    signal_id: Id,
-    workspace: Id,
+    ...ofEscalation,
     reason: Text,
     addressee: UserId,
     queued: Flag,
   }),
   event('escalation_resolved', escalating, ['user', 'fallback'], 'E', 2, {
-    signal_id: Id,
-    workspace: Id,
+    ...ofEscalation,
     actor: UserId,
     response_type: oneOf(ESCALATION_RESPONSES),
     response_ref: optional(Id),
   }),
   event('escalation_timeout', escalating, fallback, 'E', 2, {
-    signal_id: Id,
-    workspace: Id,
+    ...ofEscalation,
     fallback_action: oneOf(ESCALATION_FALLBACKS),
     elapsed: Duration,
   }),

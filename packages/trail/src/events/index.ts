@@ -1,8 +1,7 @@
 // The public names of the event registry.
 
-export { actorAdmitted, isReservedActor, RESERVED_ACTORS } from './actor.ts'
+export { isReservedActor, RESERVED_ACTORS } from './actor.ts'
 export { Budget, Integrity, Reference, ResourceUsage } from './fields.ts'
-export { filedUnder } from './filing.ts'
 export { bodyLimits } from './limits.ts'
 export {
   BUDGET_DIMENSIONS,
@@ -10,7 +9,6 @@ export {
   CAPABILITIES,
   type Capability,
   CHECKPOINT_STATUSES,
-  type CheckpointRejectionReason,
   type CheckpointStatus,
   CONFIDENCES,
   CONFLICT_TYPES,
@@ -18,17 +16,12 @@ export {
   type Confidence,
   type ConflictOutcome,
   type ConflictType,
-  type CoordinatorAction,
   DEGRADED_SCOPES,
   DEPLOYMENT_MODELS,
-  type DeactivatableState,
-  type DegradedScope,
   type DenialReason,
   type DeploymentModel,
   ENVELOPE_PRIORITIES,
-  type EnvelopeOrigin,
   type EnvelopePriority,
-  type EnvelopeRejectionReason,
   ESCALATION_FALLBACKS,
   type EscalationFallback,
   type EscalationResponse,
@@ -39,13 +32,11 @@ export {
   type GateFallback,
   type GateType,
   INTEGRATION_STRATEGIES,
-  type IntegrationMode,
   type IntegrationResult,
   type IntegrationStrategy,
   isTerminal,
   RESOLUTION_STRATEGIES,
   type RecordedResolutionStrategy,
-  type ReentryConversion,
   type ResolutionStrategy,
   type ResumableState,
   type RightType,
@@ -58,22 +49,16 @@ export {
   type UndeliverableReason,
   USAGE_FIELDS,
   USER_STATES,
-  type UsageField,
   type UserState,
-  type Violation,
   WORKSPACE_PRIORITIES,
   WORKSPACE_STATES,
   type WorkspacePriority,
-  type WorkspaceRejectionReason,
   type WorkspaceState,
 } from './names.ts'
 export {
   checkBody,
-  compactionClass,
   EVENT_TYPES,
   type EventBody,
   type EventType,
-  eventDefinition,
   isEventType,
 } from './registry.ts'
-export type { GenesisBody } from './rules.ts'

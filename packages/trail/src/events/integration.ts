@@ -8,32 +8,26 @@ const merge = { under: 'merge', source: 'source', target: 'target' } as const
 const Mode = oneOf(INTEGRATION_MODES)
 const Strategy = oneOf(INTEGRATION_STRATEGIES)
 
+/** What every row says of the integration. */
+const attempt = { source: Id, target: Id, mode: Mode, timestamp: Timestamp }
+
 export const integrationEvents = [
   event('integration_started', merge, initiator, 'E', 1, {
-    source: Id,
-    target: Id,
+    ...attempt,
     owner: UserId,
-    mode: Mode,
     strategy: Strategy,
     checkpoint_ref: nullable(Id),
-    timestamp: Timestamp,
     order_index: optional(Count),
     order_basis: optional(Name),
   }),
   event('integration_completed', merge, initiator, 'E', 1, {
-    source: Id,
-    target: Id,
-    mode: Mode,
+    ...attempt,
     strategy: Strategy,
     result: oneOf(INTEGRATION_RESULTS),
-    timestamp: Timestamp,
     result_ref: optional(ObjectRef),
   }),
   event('integration_aborted', merge, initiator, 'E', 1, {
-    source: Id,
-    target: Id,
-    mode: Mode,
+    ...attempt,
     reason: Text,
-    timestamp: Timestamp,
   }),
 ] as const

@@ -1,5 +1,4 @@
-// The closed sets that event bodies draw from (wacp-primitives 0.6; wacp-mechanisms 1.5 and the rules named
-// below). Open sets (envelope types, checkpoint types, roles) are bounded strings and have no list here.
+// The closed sets of event bodies (wacp-primitives 0.6; wacp-mechanisms 1.5). Open sets are bounded strings.
 
 // Workspace
 
@@ -17,9 +16,8 @@ export const WORKSPACE_STATES = [
 export type WorkspaceState = (typeof WORKSPACE_STATES)[number]
 
 export const TERMINAL_STATES = ['closed', 'failed'] as const
-type TerminalState = (typeof TERMINAL_STATES)[number]
 
-export function isTerminal(state: WorkspaceState): state is TerminalState {
+export function isTerminal(state: WorkspaceState): state is (typeof TERMINAL_STATES)[number] {
   return state === 'closed' || state === 'failed'
 }
 
@@ -78,7 +76,6 @@ export const WORKSPACE_REJECTION_REASONS = [
   'capacity_exhausted',
   'gate_rejected_by_human',
 ] as const
-export type WorkspaceRejectionReason = (typeof WORKSPACE_REJECTION_REASONS)[number]
 
 /** The limit fields of a budget (W-BUDGET-02). */
 export const BUDGET_DIMENSIONS = [
@@ -103,7 +100,6 @@ export type DeploymentModel = (typeof DEPLOYMENT_MODELS)[number]
 // Integration and conflicts
 
 export const INTEGRATION_MODES = ['normal', 'salvage'] as const
-export type IntegrationMode = (typeof INTEGRATION_MODES)[number]
 
 export const INTEGRATION_STRATEGIES = ['direct', 'layered', 'evaluated'] as const
 export type IntegrationStrategy = (typeof INTEGRATION_STRATEGIES)[number]
@@ -138,7 +134,6 @@ export type UserState = (typeof USER_STATES)[number]
 
 /** The states that deactivation is possible from (W-USER-03). */
 export const DEACTIVATABLE_STATES = ['active', 'suspended', 'blocked'] as const
-export type DeactivatableState = (typeof DEACTIVATABLE_STATES)[number]
 
 /** W-USER-12 */
 export const CAPABILITIES = [
@@ -199,7 +194,6 @@ export const ENVELOPE_PRIORITIES = ['normal', 'urgent', 'blocking'] as const
 export type EnvelopePriority = (typeof ENVELOPE_PRIORITIES)[number]
 
 export const ENVELOPE_ORIGINS = ['agent', 'human'] as const
-export type EnvelopeOrigin = (typeof ENVELOPE_ORIGINS)[number]
 
 /** W-ENV-05, AMB-11 */
 export const ENVELOPE_REJECTION_REASONS = [
@@ -212,7 +206,6 @@ export const ENVELOPE_REJECTION_REASONS = [
   'integrity_violation',
   'gate_rejected_by_human',
 ] as const
-export type EnvelopeRejectionReason = (typeof ENVELOPE_REJECTION_REASONS)[number]
 
 /** Attempts used up (W-ENV-15), or the state of a target that no longer takes mail (W-ENV-18). */
 export const UNDELIVERABLE_REASONS = ['delivery_exhausted', 'integrating', 'conflicted', 'closed', 'failed'] as const
@@ -237,11 +230,9 @@ export const CHECKPOINT_REJECTION_REASONS = [
   'invalid_parent',
   'workspace_not_active',
 ] as const
-export type CheckpointRejectionReason = (typeof CHECKPOINT_REJECTION_REASONS)[number]
 
 /** W-CP-10 */
 export const USAGE_FIELDS = ['tokens_consumed', 'wall_time', 'cost'] as const
-export type UsageField = (typeof USAGE_FIELDS)[number]
 
 // Tasks
 
@@ -283,7 +274,6 @@ export type GateFallback = (typeof GATE_FALLBACKS)[number]
 
 /** What the re-entry guard turns a second trigger into (W-HWY-11). */
 export const REENTRY_CONVERSIONS = ['approve', 'reject'] as const
-export type ReentryConversion = (typeof REENTRY_CONVERSIONS)[number]
 
 export const INJECTION_STATUSES = ['delivered', 'rejected'] as const
 
@@ -297,10 +287,8 @@ export type EscalationResponse = (typeof ESCALATION_RESPONSES)[number]
 // Recovery, security, trail
 
 export const DEGRADED_SCOPES = ['systemic', 'trail_storage', 'transport', 'clock'] as const
-export type DegradedScope = (typeof DEGRADED_SCOPES)[number]
 
 export const COORDINATOR_ACTIONS = ['pause_dispatch', 'batch_abort', 'escalate', 'wait'] as const
-export type CoordinatorAction = (typeof COORDINATOR_ACTIONS)[number]
 
 export const VIOLATION_SUBJECTS = ['envelope', 'signal', 'checkpoint', 'trail_entry'] as const
 

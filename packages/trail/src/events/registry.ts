@@ -1,5 +1,5 @@
 // The closed registry of the 72 event types (wacp-mechanisms 1.5), and the check of a body against its row
-// (W-TRAIL-03). A body that passes still needs a canonical form, which the append demands (W-TRAIL-11).
+// (W-TRAIL-03); appending also demands a canonical form (W-TRAIL-11).
 import { assertNever, compile, ParleyError, type Static, type TSchema } from '@parley/core'
 import { checkpointEvents } from './checkpoint.ts'
 import type { ActorKind, Compaction, Filing, Level } from './definition.ts'
@@ -34,7 +34,6 @@ type EventBodies = { [D in Definitions[number] as D['type']]: Static<D['body']> 
 export type EventType = Definitions[number]['type']
 export type EventBody<T extends EventType = EventType> = EventBodies[T]
 
-/** One row: what the sheet says about an event type. */
 interface EventDefinition<T extends EventType = EventType> {
   readonly type: T
   readonly filed: Filing

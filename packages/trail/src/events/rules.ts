@@ -18,18 +18,7 @@ export const GENESIS_FIELDS = [
   'protocol_version',
   'deployment_model',
 ] as const
-type GenesisField = (typeof GENESIS_FIELDS)[number]
-
 type WorkspaceCreated = EventBody<'workspace_created'>
-export type GenesisBody = WorkspaceCreated & { parent: null } & {
-  [F in GenesisField]-?: Exclude<WorkspaceCreated[F], undefined>
-}
-
-/** A checked body as that of a run's first entry, the root's; undefined for every other workspace. */
-export function genesisBody(body: WorkspaceCreated): GenesisBody | undefined {
-  return body.parent === null ? (body as GenesisBody) : undefined
-}
-
 /** W-TRAIL-13 */
 function genesisFields(body: WorkspaceCreated): string | undefined {
   const isRoot = body.parent === null

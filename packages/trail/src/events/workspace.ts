@@ -1,6 +1,17 @@
 // Workspace events (wacp-mechanisms 1.5.1): creation, state, budget, migration, suspension, conflict, ownership.
 import { Type } from '@parley/core'
-import { anyone, caller, event, initiator, protocol, root, under } from './definition.ts'
+import {
+  type ActorKind,
+  anyone,
+  type Compaction,
+  caller,
+  event,
+  initiator,
+  type Level,
+  protocol,
+  root,
+  under,
+} from './definition.ts'
 import {
   AgentId,
   Amount,
@@ -37,7 +48,17 @@ import {
   WORKSPACE_STATES,
 } from './names.ts'
 
-const self = under('workspace_id')
+/** An event in one workspace, and filed there. */
+function within<const T extends string, F extends Type.TProperties>(
+  type: T,
+  actors: readonly ActorKind[],
+  compaction: Compaction,
+  level: Level,
+  fields: F,
+) {
+  return event(type, under('workspace_id'), actors, compaction, level, { workspace_id: Id, ...fields })
+}
+
 /** Filed under the source; a salvage is filed under the target, whose own agent is the integrator (W-INT-19). */
 const conflict = { under: 'merge', source: 'workspace_id' } as const
 
@@ -65,8 +86,7 @@ const PriorityByWorkspace = Type.Record(Type.String(), Priority, {
 })
 
 export const workspaceEvents = [
-  event('workspace_created', self, initiator, 'E', 1, {
-    workspace_id: Id,
+  within('workspace_created', initiator, 'E', 1, {
     role: Name,
     parent: nullable(Id),
     delegate: Flag,
@@ -97,8 +117,7 @@ export const workspaceEvents = [
     // With it: the kinds of the objects that stand before this entry, in order, so that none of them can be taken away.
     content_objects: optional(listOf(Name)),
   }),
-  event('workspace_state_changed', self, initiator, 'E-if-terminal', 1, {
-    workspace_id: Id,
+  within('workspace_state_changed', initiator, 'E-if-terminal', 1, {
     from_state: State,
     to_state: State,
     trigger: oneOf(TRIGGERS),
@@ -111,36 +130,17 @@ export const workspaceEvents = [
     reason: oneOf(WORKSPACE_REJECTION_REASONS),
     capacity_details: CapacityDetails,
   }),
-  event('budget_warning', self, protocol, 'A', 2, {
-    workspace_id: Id,
+  within('budget_warning', protocol, 'A', 2, {
     budget_dimension: Dimension,
     consumed: Amount,
     limit: Limit,
     threshold_percent: Type.Number({ minimum: 0, maximum: 100 }),
   }),
-  event('budget_exceeded', self, protocol, 'E', 2, {
-    workspace_id: Id,
-    budget_dimension: Dimension,
-    consumed: Amount,
-    limit: Limit,
-  }),
-  event('budget_modified', self, initiator, 'E', 2, {
-    workspace_id: Id,
-    budget_dimension: Dimension,
-    old_limit: Limit,
-    new_limit: Limit,
-  }),
-  event('liveness_warning', self, protocol, 'A', 2, {
-    workspace_id: Id,
-    interval: Duration,
-    last_activity_timestamp: Timestamp,
-  }),
-  event('priority_changed', self, initiator, 'A', 2, {
-    workspace_id: Id,
-    old_priority: Priority,
-    new_priority: Priority,
-  }),
-  event('visibility_granted', self, initiator, 'A', 2, { workspace_id: Id, target: Id, reason: Text }),
+  within('budget_exceeded', protocol, 'E', 2, { budget_dimension: Dimension, consumed: Amount, limit: Limit }),
+  within('budget_modified', initiator, 'E', 2, { budget_dimension: Dimension, old_limit: Limit, new_limit: Limit }),
+  within('liveness_warning', protocol, 'A', 2, { interval: Duration, last_activity_timestamp: Timestamp }),
+  within('priority_changed', initiator, 'A', 2, { old_priority: Priority, new_priority: Priority }),
+  within('visibility_granted', initiator, 'A', 2, { target: Id, reason: Text }),
   event('batch_abort', root, initiator, 'E', 2, {
     group_id: Name,
     affected_workspaces: listOf(Id),
@@ -153,42 +153,13 @@ export const workspaceEvents = [
     affected_workspaces: listOf(Id),
     skipped_workspaces: listOf(Id),
   }),
-  event('migration_started', self, initiator, 'E', 3, {
-    workspace_id: Id,
-    old_agent: AgentId,
-    new_agent: AgentId,
-    reason: Text,
-  }),
-  event('migration_completed', self, protocol, 'E', 3, {
-    workspace_id: Id,
-    old_agent: AgentId,
-    new_agent: AgentId,
-    duration: Duration,
-  }),
-  event('migration_failed', self, protocol, 'E', 3, {
-    workspace_id: Id,
-    old_agent: AgentId,
-    new_agent: AgentId,
-    reason: Text,
-    error: Text,
-  }),
-  event('suspension_started', self, initiator, 'E', 1, {
-    workspace_id: Id,
-    pre_suspension_state: Resumable,
-    reason: Text,
-  }),
-  event('suspension_resumed', self, initiator, 'E', 1, {
-    workspace_id: Id,
-    resumed_to_state: Resumable,
-    duration: Duration,
-  }),
-  event('graceful_termination_initiated', self, initiator, 'E', 3, {
-    workspace_id: Id,
-    grace_period: Duration,
-    reason: Text,
-  }),
-  event('graceful_termination_expired', self, protocol, 'E', 3, {
-    workspace_id: Id,
+  within('migration_started', initiator, 'E', 3, { old_agent: AgentId, new_agent: AgentId, reason: Text }),
+  within('migration_completed', protocol, 'E', 3, { old_agent: AgentId, new_agent: AgentId, duration: Duration }),
+  within('migration_failed', protocol, 'E', 3, { old_agent: AgentId, new_agent: AgentId, reason: Text, error: Text }),
+  within('suspension_started', initiator, 'E', 1, { pre_suspension_state: Resumable, reason: Text }),
+  within('suspension_resumed', initiator, 'E', 1, { resumed_to_state: Resumable, duration: Duration }),
+  within('graceful_termination_initiated', initiator, 'E', 3, { grace_period: Duration, reason: Text }),
+  within('graceful_termination_expired', protocol, 'E', 3, {
     grace_period: Duration,
     partial_checkpoint: optional(nullable(Id)),
   }),
@@ -209,16 +180,14 @@ export const workspaceEvents = [
     conflict_id: Id,
     mode: Mode,
   }),
-  event('workspace_ownership_transferred', self, initiator, 'E', 2, {
-    workspace_id: Id,
+  within('workspace_ownership_transferred', initiator, 'E', 2, {
     from_user: UserId,
     to_user: UserId,
     reason: optional(Text),
     transferred_by: UserId,
     timestamp: Timestamp,
   }),
-  event('workspace_reparented', self, ['protocol', 'system'], 'E', 2, {
-    workspace_id: Id,
+  within('workspace_reparented', ['protocol', 'system'], 'E', 2, {
     old_parent: Id,
     new_parent: Id,
     reason: oneOf(REPARENT_REASONS),

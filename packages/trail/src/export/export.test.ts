@@ -1,61 +1,29 @@
 // A run as one file: what is in it, that it verifies with a public key and nothing else, and that any change of it is
 // found.
+
 import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  canonicalize,
-  formatTimestamp,
-  type ObjectId,
-  ParleyError,
-  type Timestamp,
-  unwrap,
-  type WorkspaceId,
-} from '@parley/core'
+import { buffer } from 'node:stream/consumers'
+import { canonicalize, formatTimestamp, type ObjectId, ParleyError, unwrap, type WorkspaceId } from '@parley/core'
 import { expect, test } from 'vitest'
 import { ContentCipher } from '../content/cipher.ts'
 import { ContentKeys } from '../content/keys.ts'
 import type { StoredRecord } from '../entry.ts'
-import { seededRandom } from '../log/random.ts'
 import { ed25519Signer } from '../signing.ts'
+import { bytesInMemory } from '../testing/bytes.ts'
+import { seededRandom } from '../testing/random.ts'
 import type { ScriptedRun } from '../testing/scripted-run.ts'
+import { AT, exported, keyOf, sampleRun } from '../testing/steps.ts'
 import { edited, tamper } from '../testing/tamper.ts'
 import { type TestTrail, temporaryFolder, temporaryTrail } from '../testing/temporary.ts'
-import { type ExportContent, FIRST_LINE, PART, PART_HEADER, readPartHeader } from './format.ts'
-import { bytesInMemory, withFile } from './read.ts'
+import { FIRST_LINE, PART, PART_HEADER, readPartHeader } from './format.ts'
+import { withFile } from './read.ts'
 import { type ExportReport, type VerifyExportOptions, verifyExport } from './verify-export.ts'
 import { exportRun } from './write.ts'
 
-const AT = '2026-03-02T10:00:00.000000Z' as Timestamp
-
 const signedTrail = (profile = temporaryFolder()) => temporaryTrail({ profile, signs: true })
 
-async function sampleRun(t: TestTrail): Promise<ScriptedRun> {
-  const script = await t.start()
-  const worker = await script.workspace()
-  const object = (value: unknown) => ({ id: script.id('obj') as ObjectId, kind: 'payload', value })
-  for (let count = 0; count < 12; count++)
-    unwrap(
-      await script.appendWith(
-        [object({ text: `secret ${count}` }), ...(count === 5 ? [object('x'.repeat(80_000))] : [])],
-        script.entry('checkpoint_rejected', worker, 'protocol', { workspace: worker }),
-      ),
-    )
-  return script
-}
-
-async function exported(
-  { trail }: TestTrail,
-  script: ScriptedRun,
-  options: { content?: ExportContent; upTo?: number } = {},
-): Promise<Buffer> {
-  const parts: Buffer[] = []
-  for await (const part of unwrap(await trail.export(script.run.id, { at: AT, ...options }))) parts.push(part)
-  return Buffer.concat(parts)
-}
-
 const verified = (file: Buffer, options?: VerifyExportOptions) => verifyExport(bytesInMemory(file), options)
-
-const keyOf = (t: TestTrail) => t.trail.keys.at(-1)!.key
 
 test('a run in one file verifies with the public key alone, finished or not', async () => {
   const t = await signedTrail()
@@ -287,7 +255,7 @@ test('the first entry that was changed is named', async () => {
     replay: async function* () {
       yield* change
     },
-    manifests: async () => [],
+    tiers: { manifests: async () => [] },
   }
   for await (const part of exportRun(source, {
     head,
@@ -313,14 +281,11 @@ test('content that was changed and sealed by somebody else is not accepted from 
     replay: async function* () {
       yield* changed
     },
-    manifests: async () => [],
+    tiers: { manifests: async () => [] },
   }
   const stranger = ed25519Signer(Buffer.alloc(32, 3))
   const keys = [...t.trail.keys, { key: stranger.id, since: AT, until: null }]
-  const parts: Buffer[] = []
-  for await (const part of exportRun(source, { head, at: AT, keys, signer: stranger, content: 'stored' }))
-    parts.push(part)
-  const file = Buffer.concat(parts)
+  const file = await buffer(exportRun(source, { head, at: AT, keys, signer: stranger, content: 'stored' }))
   expect(await verified(file, { keys: [keyOf(t)] })).toMatchObject({ sound: false, findings: [] })
   // It is sound in itself, which is why a file without a known key proves nothing.
   expect(await verified(file)).toMatchObject({ sound: true, signatures: 'file_keys_only' })

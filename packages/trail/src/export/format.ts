@@ -9,9 +9,10 @@
 // entries that were deleted after their retention. The seal is a signature over the SHA-256 of every byte before it:
 // entries are signed one by one, but objects, the head and the list of keys have nothing else to hold them.
 import { hash } from 'node:crypto'
-import { compile, type EntryId, type RunId, type Static, type Timestamp, Type, type WorkspaceId } from '@parley/core'
+import { compile, type EntryId, type RunId, type Static, Type, type WorkspaceId } from '@parley/core'
 import { TrailKeySchema } from '../keys/trail-key.ts'
 import { trailLimits } from '../limits.ts'
+import { Count, closed, Hash, PublicKey, Seq, Signature, Time } from '../shapes.ts'
 
 export const EXPORT_NAME = 'parley-run'
 const EXPORT_VERSION = 1
@@ -26,9 +27,6 @@ export type PartKind = (typeof PART)[keyof typeof PART]
 export const EXPORT_CONTENTS = ['stored', 'opened', 'none'] as const
 export type ExportContent = (typeof EXPORT_CONTENTS)[number]
 
-const closed = { additionalProperties: false } as const
-const Count = Type.Integer({ minimum: 0 })
-const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const Id = Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\x21-\\x7e]+$' })
 
 const ExportHeaderSchema = Type.Object(
@@ -36,9 +34,9 @@ const ExportHeaderSchema = Type.Object(
     format: Type.Literal(EXPORT_FORMAT),
     run: Type.Unsafe<RunId>(Id),
     /** Up to where: the newest entry when the export began. */
-    head: Type.Object({ seq: Type.Integer({ minimum: 1 }), hash: Hash }, closed),
+    head: Type.Object({ seq: Seq, hash: Hash }, closed),
     content: Type.Enum([...EXPORT_CONTENTS]),
-    exported_at: Type.Unsafe<Timestamp>(Type.String({ minLength: 27, maxLength: 27 })),
+    exported_at: Time,
     /** Every key that may have signed, with how each came after the one before it. */
     keys: Type.Array(TrailKeySchema, { maxItems: 2 * trailLimits.keys }),
   },
@@ -49,9 +47,9 @@ export type ExportHeader = Static<typeof ExportHeaderSchema>
 const BridgesSchema = Type.Array(
   Type.Object(
     {
-      seq: Type.Integer({ minimum: 1 }),
+      seq: Seq,
       id: Type.Unsafe<EntryId>(Id),
-      timestamp: Type.Unsafe<Timestamp>(Type.String({ minLength: 27, maxLength: 27 })),
+      timestamp: Time,
       workspace: Type.Union([Type.Unsafe<WorkspaceId>(Id), Type.Null()]),
       hash: Hash,
       local_hash: Type.Union([Hash, Type.Null()]),
@@ -69,7 +67,6 @@ const ExportEndSchema = Type.Object(
     bridged: Count,
     objects: Count,
     bytes: Count,
-    /** What was not put into the file. */
     left_out: Type.Object({ objects: Count, bytes: Count }, closed),
   },
   closed,
@@ -79,8 +76,8 @@ export type ExportEnd = Static<typeof ExportEndSchema>
 const ExportSealSchema = Type.Object(
   {
     digest: Hash,
-    signer: Type.Union([Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' }), Type.Null()]),
-    signature: Type.Union([Type.String({ pattern: '^[0-9a-f]{128}$' }), Type.Null()]),
+    signer: Type.Union([PublicKey, Type.Null()]),
+    signature: Type.Union([Signature, Type.Null()]),
   },
   closed,
 )

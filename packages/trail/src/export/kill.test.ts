@@ -19,10 +19,10 @@ import {
 } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import type { EntryDraft, StoredRecord } from '../entry.ts'
-import { seededRandom } from '../log/random.ts'
 import { link } from '../run/chain.ts'
 import { ed25519Signer } from '../signing.ts'
 import { exampleBody, exampleGenesis } from '../testing/examples.ts'
+import { seededRandom } from '../testing/random.ts'
 import { temporaryFolder, temporaryTrail } from '../testing/temporary.ts'
 import { workerArguments } from '../worker.ts'
 import { withFile } from './read.ts'
@@ -130,7 +130,7 @@ async function longFile(file: string, entries: number, objectBytes: number): Pro
   for await (const _ of probe.records());
   const keys = [{ key: signer.id, since: null, until: null }]
   const at = formatTimestamp(1_772_355_900_000_000 as Ticks)
-  const source = { replay: run.records, manifests: async () => [] }
+  const source = { replay: run.records, tiers: { manifests: async () => [] } }
   const parts = exportRun(source, { head: probe.head(), at, keys, signer, content: 'stored' })
   await pipeline(Readable.from(parts), createWriteStream(file))
 }

@@ -1,5 +1,4 @@
-// Reading an exported run a part at a time, from a file or from memory. Whatever the bytes are, it ends, and with
-// bounded memory: a part that makes no sense is told as a problem, never thrown.
+// Reading an exported run a part at a time, with bounded memory. Bad parts are reported as problems, never thrown.
 import { createHash, hash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -23,14 +22,9 @@ export interface ExportPart {
   readonly raw: boolean
   /** Undefined where it cannot be had. */
   readonly content: Buffer | undefined
-  /** What is wrong with it. */
   readonly problem: string | undefined
   /** SHA-256 of every byte of the file before this part. */
   readonly before: string
-}
-
-export function bytesInMemory(bytes: Buffer): ByteSource {
-  return { size: bytes.length, read: async (at, length) => bytes.subarray(at, at + length) }
 }
 
 /** Opens a file for as long as `use` takes. Fails with `file_not_found`, `file_unreadable`. */
@@ -84,10 +78,7 @@ export async function checkFirstLine(source: ByteSource): Promise<void> {
   throw new ParleyError('not_an_export', message)
 }
 
-/**
- * The parts of the file behind its first line. Where it cannot be said where the next part begins, the last one tells
- * so and ends it.
- */
+/** The parts behind the first line. Where the next part cannot be located, the last one says so and reading ends. */
 export async function* readParts(source: ByteSource): AsyncGenerator<ExportPart> {
   const digest = createHash('sha256').update(FIRST_LINE)
   let at = FIRST_LINE.length

@@ -1,7 +1,5 @@
-// Verifying an exported run without its trail (W-TRAIL-16): every hash, both chains, the anchors, every signature, the
-// content, the head and the seal, in one pass and with bounded memory. With keys that the verifier knows it proves who
-// made the file; without any it proves only that nothing was changed since, by anybody who could not sign it again.
-import { setImmediate as turn } from 'node:timers/promises'
+// Verifying an exported run without its trail (W-TRAIL-16), in one pass and with bounded memory. With keys that the
+// verifier knows it proves who made the file; without any, only that nobody else changed it since.
 import {
   canonicalize,
   isId,
@@ -12,14 +10,16 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { fingerprint } from '@parley/keys'
+import { bridgeOf } from '../archive/manifest.ts'
 import { isSealed } from '../content/cipher.ts'
 import type { EntryDraft, StoredEntry, StoredObject, StoredRecord } from '../entry.ts'
 import { isTerminal, type WorkspaceState } from '../events/index.ts'
 import { followKeys, keyProblems, type Trust, trustOf } from '../keys/trail-key.ts'
 import { trailLimits } from '../limits.ts'
+import { pause } from '../log/pause.ts'
 import { KIND_BLOB, KIND_HOLE, readRecord, spanRecord } from '../log/record.ts'
 import { signatureValid } from '../signing.ts'
-import type { BridgedEntry, RunHead } from '../store/store.ts'
+import type { RunHead } from '../store/store.ts'
 import type { Finding } from '../verify/report.ts'
 import { RunVerifier } from '../verify/verify.ts'
 import {
@@ -39,9 +39,7 @@ import {
 import { type ByteSource, checkFirstLine, type ExportPart, readParts } from './read.ts'
 
 /**
- * What the signatures were checked against. `trusted`: keys that the verifier knows, and those that these lead to.
- * `file_keys_only`: the keys that the file itself brings, which says nothing about who made it. `none`: nothing is
- * signed.
+ * What signatures were checked against: keys that the verifier knows or that these lead to, the file's own, or none.
  */
 const SIGNATURE_CHECKS = ['trusted', 'file_keys_only', 'none'] as const
 type SignatureCheck = (typeof SIGNATURE_CHECKS)[number]
@@ -93,31 +91,37 @@ export interface VerifyExportOptions {
 /** Entries that are verified before others get their turn. */
 const AT_ONCE = 128
 
-/**
- * Fails with `not_an_export`, `export_version`, `export_unreadable` (not even the header can be read). Everything else
- * is in the report.
- */
+/** Fails with `not_an_export`, `export_version`, `export_unreadable` (bad header). All else is in the report. */
 export async function verifyExport(source: ByteSource, options: VerifyExportOptions = {}): Promise<ExportReport> {
   return (await examineExport(source, options)).report
 }
 
-/** The same with what an import needs to keep. */
 export async function examineExport(
   source: ByteSource,
   options: VerifyExportOptions = {},
 ): Promise<{ readonly report: ExportReport; readonly header: ExportHeader; readonly trust: Trust }> {
+  const { header, parts, problem } = await openExport(source)
+  const examination = new Examination(header, options)
+  if (problem) examination.problem(`Part 1 of the file ${problem}.`)
+  for await (const part of parts) await examination.part(part)
+  return { report: examination.finish(), header, trust: examination.trust }
+}
+
+interface OpenedExport {
+  readonly header: ExportHeader
+  readonly parts: AsyncGenerator<ExportPart>
+  readonly problem: string | undefined
+}
+
+/** Reads the header. Fails as `verifyExport`. */
+export async function openExport(source: ByteSource): Promise<OpenedExport> {
   await checkFirstLine(source)
   const parts = readParts(source)
   const first = await parts.next()
   const header = first.done ? undefined : parsed(first.value, PART.header, headerShape)
-  if (!header) {
-    const message = 'The header of the file cannot be read, so nothing of it can be verified. Get it again.'
-    throw new ParleyError('export_unreadable', message)
-  }
-  const examination = new Examination(header, options)
-  if (first.value?.problem) examination.problem(`Part 1 of the file ${first.value.problem}.`)
-  for await (const part of parts) await examination.part(part)
-  return { report: examination.finish(), header, trust: examination.trust }
+  if (header) return { header, parts, problem: first.value?.problem }
+  const message = 'The header of the file cannot be read, so nothing of it can be verified. Get it again.'
+  throw new ParleyError('export_unreadable', message)
 }
 
 interface Shape<T> {
@@ -146,10 +150,7 @@ class Examination {
   #seal: ExportSeal | undefined
   #seq = 0
   #hash = ''
-  #entries = 0
-  #bridged = 0
-  #objects = 0
-  #bytes = 0
+  readonly #found = { entries: 0, bridged: 0, objects: 0, bytes: 0 }
   #sealed = 0
   #root: WorkspaceId | undefined
   #ended = false
@@ -218,7 +219,7 @@ class Examination {
       if (taken.length < AT_ONCE) continue
       await this.#hand(taken)
       taken = []
-      await turn()
+      await pause()
     }
     await this.#hand(taken)
   }
@@ -229,7 +230,7 @@ class Examination {
 
   #entry(stored: StoredEntry): void {
     this.#verifier.entry(stored)
-    this.#entries++
+    this.#found.entries++
     this.#seq = stored.seq
     this.#hash = stored.hash
     if (stored.signer !== undefined) this.#signers.set(stored.signer, (this.#signers.get(stored.signer) ?? 0) + 1)
@@ -248,8 +249,8 @@ class Examination {
   }
 
   #object(stored: StoredObject): void {
-    this.#objects++
-    this.#bytes += Buffer.byteLength(stored.data)
+    this.#found.objects++
+    this.#found.bytes += Buffer.byteLength(stored.data)
     if (isSealed(stored.data)) this.#sealed++
     if (this.#header.content === 'none')
       this.problem(`The object ${stored.id} is in a file that says it has no content.`)
@@ -260,25 +261,15 @@ class Examination {
   async #bridges(bridges: Bridges | undefined, number: number): Promise<void> {
     if (!bridges) return this.problem(`Part ${number} of the file, which bridges deleted entries, cannot be read.`)
     const { run } = this.#header
-    const entries = bridges.map(
-      ({ seq, workspace, hash, local_hash }): BridgedEntry => ({
-        kind: 'bridge',
-        run,
-        seq,
-        workspace,
-        hash,
-        localHash: local_hash ?? undefined,
-      }),
-    )
-    for (const entry of entries) {
+    for (const entry of bridges.map(each => bridgeOf(run, each))) {
       if (entry.seq !== this.#seq + 1)
         this.problem(`Part ${number} of the file bridges entry ${entry.seq} at the wrong place.`)
       this.#verifier.bridge(entry)
       this.#root ??= entry.workspace ?? undefined
       this.#seq = entry.seq
       this.#hash = entry.hash
-      this.#entries++
-      this.#bridged++
+      this.#found.entries++
+      this.#found.bridged++
     }
     await this.#hand(bridges)
   }
@@ -316,12 +307,12 @@ class Examination {
       sound: findings.length === 0 && this.#problems.length === 0,
       run,
       head: { seq: head.seq, hash: head.hash },
-      entries: this.#entries,
-      bridged: this.#bridged,
+      entries: this.#found.entries,
+      bridged: this.#found.bridged,
       ended: this.#ended,
       exported_at,
       content,
-      objects: this.#objects,
+      objects: this.#found.objects,
       sealed_objects: this.#sealed,
       left_out: this.#end?.left_out ?? { objects: 0, bytes: 0 },
       signatures: this.#options.keys ? 'trusted' : signed ? 'file_keys_only' : 'none',
@@ -345,20 +336,14 @@ class Examination {
     if (this.#seq > head.seq) this.problem(`The file holds entries behind its head, ${head.seq}.`)
     const told = this.#end
     if (!told) return
-    const found = {
-      entries: this.#entries,
-      bridged: this.#bridged,
-      objects: this.#objects,
-      bytes: this.#bytes,
-    }
-    for (const [what, count] of Object.entries(found)) {
-      const said = told[what as keyof typeof found]
+    for (const [what, count] of Object.entries(this.#found)) {
+      const said = told[what as 'entries' | 'bridged' | 'objects' | 'bytes']
       if (said !== count) this.problem(`The file says that it holds ${said} ${what}, but there are ${count}.`)
     }
   }
 }
 
-/** The fields that whoever takes the entry in relies on. */
+/** The fields that an import relies on. */
 function draftOf(view: string): EntryDraft | undefined {
   try {
     const draft = JSON.parse(view) as Partial<EntryDraft> | null

@@ -3,15 +3,14 @@ import { createHash, hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { zstdCompress } from 'node:zlib'
 import { canonicalize, type Timestamp } from '@parley/core'
-import type { Manifest } from '../archive/manifest.ts'
 import { type ContentCipher, damagedContent, openObject, proofOf, unwrapProven } from '../content/cipher.ts'
 import type { StoredObject, StoredRecord } from '../entry.ts'
 import { damagedError } from '../errors.ts'
 import type { TrailKey } from '../keys/trail-key.ts'
 import { trailLimits } from '../limits.ts'
-import { recordBound, writeRecord } from '../log/record.ts'
+import { packRecords, recordBound } from '../log/record.ts'
 import type { Signer } from '../signing.ts'
-import type { RunHead } from '../store/store.ts'
+import type { RunHead, TrailStore, TrailTiers } from '../store/store.ts'
 import {
   type Bridges,
   EXPORT_FORMAT,
@@ -28,14 +27,12 @@ import {
 
 const compress = promisify(zstdCompress)
 
-/** Where the records come from: a store. */
 interface ExportSource {
-  replay(run: RunHead['run']): AsyncIterable<StoredRecord>
-  manifests(run: RunHead['run']): Promise<readonly Manifest[]>
+  readonly replay: TrailStore['replay']
+  readonly tiers: Pick<TrailTiers, 'manifests'>
 }
 
 interface ExportOptions {
-  /** Which run, and up to where. */
   readonly head: RunHead
   readonly at: Timestamp
   /** Every key that may have signed the run or seals the file. */
@@ -43,7 +40,6 @@ interface ExportOptions {
   /** Seals the file; without one nothing vouches for content, head and keys. */
   readonly signer: Signer | undefined
   readonly content: ExportContent
-  /** Opens content, for `opened`. */
   readonly cipher?: ContentCipher | undefined
 }
 
@@ -87,7 +83,6 @@ function framed(kind: PartKind, compressed: boolean, content: Buffer, stored: Bu
   return Buffer.concat([writePartHeader({ ...frame, digest: hash('sha256', content, 'hex') }), stored])
 }
 
-/** The records up to the head, gathered into parts. */
 class Records {
   readonly #source: ExportSource
   readonly #options: ExportOptions
@@ -158,19 +153,17 @@ class Records {
   }
 
   async #flush(): Promise<Buffer> {
-    const target = Buffer.allocUnsafe(this.#waiting.reduce((sum, record) => sum + boundOf(record), 0))
-    let length = 0
-    for (const record of this.#waiting) length = writeRecord(target, length, record)
+    const packed = packRecords(this.#waiting, boundOf)
     this.#waiting = []
     this.#bytes = 0
-    return part(PART.records, target.subarray(0, length))
+    return part(PART.records, packed)
   }
 
   /** Goes over entries that retention has deleted, by the manifests of their archives (W-TRAIL-29). */
   async *#bridge(until: number): AsyncGenerator<Buffer> {
     if (this.#waiting.length > 0) yield await this.#flush()
     const gone = new Map<number, Bridges[number]>()
-    for (const { deleted, entries } of await this.#source.manifests(this.#options.head.run))
+    for (const { deleted, entries } of await this.#source.tiers.manifests(this.#options.head.run))
       if (deleted) for (const { at: _at, length: _length, ...entry } of entries) gone.set(entry.seq, entry)
     let bridges: Bridges = []
     while (this.#seq + 1 < until) {

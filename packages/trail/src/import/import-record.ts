@@ -1,27 +1,23 @@
-// What is kept of an imported run beside its records (`imports/<run>.json`): from whom it is, since when, and which
-// keys may have signed it. It is there before any record is, so that a run from elsewhere is never taken for one of our
-// own.
-import { compile, type RunId, type Static, type Timestamp, Type } from '@parley/core'
+// What is kept of an imported run beside its records (`imports/<run>.json`): its origin, its date, and the keys that
+// may have signed it. Written before any record, so that an imported run never passes for one of our own.
+import { compile, type RunId, type Static, Type } from '@parley/core'
 import { safeName } from '../archive/layout.ts'
 import { damagedError } from '../errors.ts'
 import { EXPORT_CONTENTS } from '../export/format.ts'
 import { type TrailKey, TrailKeySchema, type Trust } from '../keys/trail-key.ts'
 import { trailLimits } from '../limits.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
+import { closed, Hash, idOf, readJson, Seq, Time } from '../shapes.ts'
 
 export const IMPORTS = 'imports'
-
-const closed = { additionalProperties: false } as const
-const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
-const Time = Type.Unsafe<Timestamp>(Type.String({ minLength: 27, maxLength: 27 }))
 
 const ImportRecordSchema = Type.Object(
   {
     version: Type.Literal(1),
     /** `pending`: nothing of it counts, and the next opening removes it. `done`: all of it counts. */
     state: Type.Enum(['pending', 'done']),
-    run: Type.Unsafe<RunId>(Type.String({ minLength: 1, maxLength: 64 })),
-    head: Type.Object({ seq: Type.Integer({ minimum: 1 }), hash: Hash }, closed),
+    run: idOf<RunId>(),
+    head: Type.Object({ seq: Seq, hash: Hash }, closed),
     content: Type.Enum([...EXPORT_CONTENTS]),
     exported_at: Time,
     imported_at: Time,
@@ -58,20 +54,11 @@ export function readImports(files: Files): ImportRecord[] {
     .list(IMPORTS)
     .filter(name => name.endsWith('.json'))
     .map(name => {
-      const record = parsed(readWhole(files, `${IMPORTS}/${name}`))
+      const record = readJson(shape, readWhole(files, `${IMPORTS}/${name}`))
       if (record && importFile(record.run) === `${IMPORTS}/${name}`) return record
       const file = `trail/${IMPORTS}/${name}`
       throw damagedError(`${file}, which tells of an imported run, cannot be read. Restore it from a backup.`, { file })
     })
-}
-
-function parsed(bytes: Buffer | undefined): ImportRecord | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes?.toString('utf8') ?? '')
-    return shape.is(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** What of a list of keys is trusted, and what is trusted without being in it. */

@@ -1,18 +1,16 @@
 // Importing an exported run: verified while it is read, staged, and made to count at once when all of it was sound. Its
-// bytes stay as they are, so that the signatures of whoever made it stay valid; nothing is ever appended to it here.
+// bytes stay unchanged, so its signatures stay valid; nothing is ever appended to it here.
 import { err, ok, ParleyError, type Result, type RunId, type Timestamp } from '@parley/core'
 import { type ContentCipher, isSealed, unwrapProven } from '../content/cipher.ts'
 import type { StoredRecord } from '../entry.ts'
 import { commitError } from '../errors.ts'
-import { type Bridges, type ExportHeader, headerShape, PART } from '../export/format.ts'
-import { type ByteSource, checkFirstLine, readParts } from '../export/read.ts'
-import { type ExportReport, examineExport } from '../export/verify-export.ts'
+import type { Bridges } from '../export/format.ts'
+import type { ByteSource } from '../export/read.ts'
+import { type ExportReport, examineExport, openExport } from '../export/verify-export.ts'
 import type { RunHead } from '../store/store.ts'
 import { type ImportRecord, trustedKeys } from './import-record.ts'
 
-/** The part of a store that takes in runs from elsewhere. */
 export interface TrailImports {
-  /** Those that count. */
   readonly imports: ReadonlyMap<RunId, ImportRecord>
   /** One at a time for each run: `import_running`. The store has no entry of the run. */
   beginImport(record: ImportRecord): Promise<RunImport>
@@ -22,10 +20,7 @@ interface ImportStore extends TrailImports {
   head(run: RunId): Promise<RunHead | undefined>
 }
 
-/**
- * Records of one run on their way into a store: nobody sees any of them before `commit`, and everybody all of them
- * after it.
- */
+/** Records of one run on their way into a store: invisible before `commit`, all visible after it. */
 export interface RunImport {
   add(records: readonly StoredRecord[]): Promise<void>
   bridge(bridges: Bridges): Promise<void>
@@ -36,7 +31,6 @@ export interface RunImport {
 }
 
 export interface ImportOptions {
-  /** Keys that are trusted; at least one. */
   readonly keys: readonly string[]
   readonly at: Timestamp
 }
@@ -57,7 +51,8 @@ export async function importRun(
   { keys, at, cipher }: ImportOptions & { readonly cipher?: ContentCipher | undefined },
 ): Promise<Result<Imported>> {
   if (keys.length === 0) return err(untrusted())
-  const { run, head, ...rest } = await readHeader(source)
+  const { header } = await openExport(source)
+  const { run, head, content, exported_at } = header
   const there = await store.head(run)
   if (there) return onTop(there, { run, ...head }, source, keys)
   const record: ImportRecord = {
@@ -65,8 +60,8 @@ export async function importRun(
     state: 'pending',
     run,
     head,
-    content: rest.content,
-    exported_at: rest.exported_at,
+    content,
+    exported_at,
     imported_at: at,
     from: keys[0]!,
     keys: [],
@@ -76,7 +71,7 @@ export async function importRun(
   try {
     const take = (records: readonly StoredRecord[] | Bridges): Promise<void> =>
       isBridges(records) ? running.bridge(records) : running.add(sealedHere(records, cipher))
-    const { report, header, trust } = await examineExport(source, { keys, take })
+    const { report, trust } = await examineExport(source, { keys, take })
     const refused = refusalOf(report)
     if (refused) return err(refused)
     done = { ...record, state: 'done', from: report.sealed_by!, keys: trustedKeys(trust, header.keys) }
@@ -105,25 +100,7 @@ async function onTop(
   return err(new ParleyError('run_exists', message, { details: { run, here: there.seq, file: seq } }))
 }
 
-async function readHeader(source: ByteSource): Promise<ExportHeader> {
-  await checkFirstLine(source)
-  for await (const { kind, content } of readParts(source)) {
-    try {
-      const header: unknown = kind === PART.header && content ? JSON.parse(content.toString('utf8')) : undefined
-      if (headerShape.is(header)) return header
-    } catch {
-      // Said below.
-    }
-    break
-  }
-  const message = 'The header of the file cannot be read, so nothing of it can be imported. Get it again.'
-  throw new ParleyError('export_unreadable', message)
-}
-
-/**
- * Content that came opened lies here as content of our own does; what came sealed needs the secret of whoever sealed
- * it.
- */
+/** Opened content is stored as our own content is; sealed content needs the secret that sealed it. */
 function sealedHere(records: readonly StoredRecord[], cipher: ContentCipher | undefined): readonly StoredRecord[] {
   if (!cipher) return records
   return records.map(each =>
@@ -147,6 +124,6 @@ function refusalOf({ sound, findings, problems, signatures, run }: ExportReport)
 
 function untrusted(): ParleyError {
   const message =
-    'An import needs a public key of whoever made the file, which you got from them over a way that you trust.'
+    "An import needs the public key of the file's maker, received from them over a channel that you trust."
   return new ParleyError('export_untrusted', message)
 }

@@ -2,51 +2,18 @@
 // added to.
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  formatTimestamp,
-  ManualClock,
-  type ObjectId,
-  type RunId,
-  SeededIds,
-  StrictClock,
-  type Ticks,
-  type Timestamp,
-  unwrap,
-} from '@parley/core'
+import { formatTimestamp, ManualClock, SeededIds, StrictClock, type Ticks, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { bytesInMemory } from '../export/read.ts'
 import { verifyExport } from '../export/verify-export.ts'
-import { seededRandom } from '../log/random.ts'
-import { type MemoryDisks, memoryDisks, openMemoryStore } from '../open-memory.ts'
 import { ed25519Signer } from '../signing.ts'
+import { bytesInMemory } from '../testing/bytes.ts'
+import { type MemoryDisks, memoryDisks, openMemoryStore } from '../testing/memory/open-memory.ts'
+import { seededRandom } from '../testing/random.ts'
 import { ScriptedRun } from '../testing/scripted-run.ts'
+import { AT, exported, keyOf, recordsOf, sampleRun } from '../testing/steps.ts'
 import { tamper } from '../testing/tamper.ts'
 import { type TestTrail, temporaryTrail } from '../testing/temporary.ts'
 import { Trail } from '../trail.ts'
-
-const AT = '2026-03-02T10:00:00.000000Z' as Timestamp
-
-async function sampleRun(t: { start(): Promise<ScriptedRun> }, size = 12): Promise<ScriptedRun> {
-  const script = await t.start()
-  const worker = await script.workspace()
-  const object = (value: unknown) => ({ id: script.id('obj') as ObjectId, kind: 'payload', value })
-  for (let count = 0; count < size; count++)
-    unwrap(
-      await script.appendWith(
-        [object({ number: count }), ...(count === 5 ? [object('x'.repeat(80_000))] : [])],
-        script.entry('checkpoint_rejected', worker, 'protocol', { workspace: worker }),
-      ),
-    )
-  return script
-}
-
-async function exported(trail: Trail, run: RunId, options: { content?: 'none'; upTo?: number } = {}): Promise<Buffer> {
-  const parts: Buffer[] = []
-  for await (const part of unwrap(await trail.export(run, { at: AT, ...options }))) parts.push(part)
-  return Buffer.concat(parts)
-}
-
-const keyOf = ({ trail }: TestTrail) => trail.keys.at(-1)!.key
 
 /** Two profiles: one made a run, the other is to have it. */
 async function two(): Promise<{ one: TestTrail; other: TestTrail; script: ScriptedRun; keys: string[] }> {
@@ -59,22 +26,16 @@ async function two(): Promise<{ one: TestTrail; other: TestTrail; script: Script
 const importing = (t: TestTrail, file: Buffer, keys: readonly string[]) =>
   t.trail.import(bytesInMemory(file), { keys, at: AT })
 
-async function recordsOf(trail: Trail, run: RunId): Promise<unknown[]> {
-  const records: unknown[] = []
-  for await (const record of trail.run(run).replay()) records.push(record)
-  return records
-}
-
 test('an imported run is read, queried and verified like one of our own, byte for byte, also after a restart', async () => {
   const { one, other, script, keys } = await two()
   const { id } = script.run
   const own = await sampleRun(other, 3)
-  const imported = unwrap(await importing(other, await exported(one.trail, id), keys))
+  const imported = unwrap(await importing(other, await exported(one, id), keys))
   expect(imported).toMatchObject({ already: false, report: { sound: true, run: id, entries: 14 } })
   let t = other
   for (let opened = 0; opened < 2; opened++) {
     if (opened > 0) t = await t.reopen()
-    expect(await recordsOf(t.trail, id)).toEqual(await recordsOf(one.trail, id))
+    expect(await recordsOf(t.trail.run(id))).toEqual(await recordsOf(one.trail.run(id)))
     const query = { event_type: 'checkpoint_rejected', order: 'descending', limit: 3 } as const
     expect(unwrap(await t.trail.run(id).query(query))).toEqual(unwrap(await script.run.query(query)))
     expect(await t.trail.run(id).verify()).toMatchObject({
@@ -97,7 +58,7 @@ test('an imported run is read, queried and verified like one of our own, byte fo
 test('nothing is ever added to an imported run', async () => {
   const { one, other, script, keys } = await two()
   const { id } = script.run
-  unwrap(await importing(other, await exported(one.trail, id), keys))
+  unwrap(await importing(other, await exported(one, id), keys))
   const here = new ScriptedRun(other.trail, other.ids, other.strict, { run: id, root: script.root })
   expect(await here.append(here.entry('task_approved', here.root, 'fallback'))).toMatchObject({
     ok: false,
@@ -110,7 +71,7 @@ test('the key of an imported run is good for that run only, and ours is not good
   const { one, other, script, keys } = await two()
   const { id } = script.run
   const own = await sampleRun(other, 3)
-  unwrap(await importing(other, await exported(one.trail, id), keys))
+  unwrap(await importing(other, await exported(one, id), keys))
   await other.trail.close()
   const foreign = ed25519Signer(Buffer.alloc(32, 5))
   // Entries of our own run, signed by somebody whose key is in the profile for another run.
@@ -130,13 +91,13 @@ test('the key of an imported run is good for that run only, and ours is not good
 test('the same import again changes nothing; another head of the run is refused', async () => {
   const { one, other, script, keys } = await two()
   const { id } = script.run
-  const file = await exported(one.trail, id)
-  const early = await exported(one.trail, id, { upTo: 9 })
+  const file = await exported(one, id)
+  const early = await exported(one, id, { upTo: 9 })
   unwrap(await importing(other, file, keys))
   expect(unwrap(await importing(other, file, keys))).toMatchObject({ already: true })
   expect(await importing(other, early, keys)).toMatchObject({ ok: false, error: { code: 'run_exists' } })
   await script.workspace()
-  const later = await exported(one.trail, id)
+  const later = await exported(one, id)
   expect(await importing(other, later, keys)).toMatchObject({ ok: false, error: { code: 'run_exists' } })
   // Where it comes from it is there anyway.
   expect(unwrap(await importing(one, later, keys))).toMatchObject({ already: true })
@@ -145,7 +106,7 @@ test('the same import again changes nothing; another head of the run is refused'
 
 test('two imports of one run at the same time: one does it', async () => {
   const { one, other, script, keys } = await two()
-  const file = await exported(one.trail, script.run.id)
+  const file = await exported(one, script.run.id)
   const [a, b] = await Promise.all([importing(other, file, keys), importing(other, file, keys)])
   const codes = [a, b].map(each => (each.ok ? 'ok' : each.error.code)).sort()
   expect(['import_running,ok', 'ok,ok']).toContain(codes.join())
@@ -154,7 +115,7 @@ test('two imports of one run at the same time: one does it', async () => {
 
 test('nothing is imported that is not sound, or not from somebody who is trusted', async () => {
   const { one, other, script, keys } = await two()
-  const file = await exported(one.trail, script.run.id)
+  const file = await exported(one, script.run.id)
   expect(await importing(other, file, [])).toMatchObject({ ok: false, error: { code: 'export_untrusted' } })
   const stranger = ed25519Signer(Buffer.alloc(32, 9)).id
   expect(await importing(other, file, [stranger])).toMatchObject({
@@ -177,17 +138,17 @@ test('nothing is imported that is not sound, or not from somebody who is trusted
 test('without content an imported run still verifies', async () => {
   const { one, other, script, keys } = await two()
   const { id } = script.run
-  unwrap(await importing(other, await exported(one.trail, id, { content: 'none' }), keys))
+  unwrap(await importing(other, await exported(one, id, { content: 'none' }), keys))
   expect(other.trail.imported(id)).toMatchObject({ content: 'none' })
   expect((await other.trail.run(id).verify()).findings).toEqual([])
-  expect((await recordsOf(other.trail, id)).length).toBe(14)
+  expect((await recordsOf(other.trail.run(id))).length).toBe(14)
 })
 
 test('an imported run goes on to others with all its signatures, sealed by whoever passes it on', async () => {
   const { one, other, script, keys } = await two()
   const { id } = script.run
-  unwrap(await importing(other, await exported(one.trail, id), keys))
-  const passed = await exported(other.trail, id)
+  unwrap(await importing(other, await exported(one, id), keys))
+  const passed = await exported(other, id)
   expect((await verifyExport(bytesInMemory(passed), { keys })).sound).toBe(false)
   const both = [...keys, keyOf(other)]
   const report = await verifyExport(bytesInMemory(passed), { keys: both })
@@ -211,7 +172,7 @@ test('an imported run that was signed by several keys, and one that retention ha
   unwrap(await script.append(...summaries))
   one.clock.advance(10_000)
   unwrap(await one.trail.storage.deleteArchive(script.run.id, 1, one.strict.take(), { cold: 1 }))
-  const report = unwrap(await importing(other, await exported(one.trail, script.run.id), [first])).report
+  const report = unwrap(await importing(other, await exported(one, script.run.id), [first])).report
   expect(report).toMatchObject({ bridged: 4, signers: [{ key: first }, { key: keyOf(one) }] })
   let t = other
   for (let opened = 0; opened < 2; opened++) {
@@ -224,7 +185,7 @@ test('an imported run that was signed by several keys, and one that retention ha
 
 test('damage of an imported run is found as damage of any other is', async () => {
   const { one, other, script, keys } = await two()
-  unwrap(await importing(other, await exported(one.trail, script.run.id), keys))
+  unwrap(await importing(other, await exported(one, script.run.id), keys))
   await other.trail.close()
   rmSync(join(other.profile, 'trail', 'runs'), { recursive: true })
   rmSync(join(other.profile, 'trail.index.db'), { force: true })
@@ -244,7 +205,7 @@ async function open(disks: MemoryDisks): Promise<Trail> {
 test('a crash at any moment of an import leaves all of the run or nothing', async () => {
   const source = await temporaryTrail({ signs: true })
   const script = await sampleRun(source, 40)
-  const file = await exported(source.trail, script.run.id)
+  const file = await exported(source, script.run.id)
   const keys = [keyOf(source)]
   const { id } = script.run
   const random = seededRandom(21)
@@ -274,7 +235,7 @@ test('a crash at any moment of an import leaves all of the run or nothing', asyn
     expect(again.imported(id) !== undefined, `round ${round}`).toBe(there)
     if (there) {
       expect(await again.run(id).verify()).toMatchObject({ entries: 42, findings: [] })
-      expect(await recordsOf(again, id)).toEqual(await recordsOf(source.trail, id))
+      expect(await recordsOf(again.run(id))).toEqual(await recordsOf(source.trail.run(id)))
     } else {
       const left = [...after.trail.list('imports'), ...after.trail.list('runs')]
       expect(left, `round ${round}`).toEqual([])
@@ -292,7 +253,7 @@ test('a crash at any moment of an import leaves all of the run or nothing', asyn
 test('a disk that fails or is full leaves nothing, and the import can be tried again', async () => {
   const source = await temporaryTrail({ signs: true })
   const script = await sampleRun(source)
-  const file = await exported(source.trail, script.run.id)
+  const file = await exported(source, script.run.id)
   const keys = [keyOf(source)]
   for (let after = 0; after < 12; after++) {
     for (const operation of ['write', 'sync', 'folder'] as const) {

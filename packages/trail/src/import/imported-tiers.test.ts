@@ -1,22 +1,24 @@
 // An imported run with entries that retention had deleted before it came, through all tiers: compacted, moved to the
 // cold tier and its replica, kept where nothing of ours covers it, and verified from either copy alone.
+
 import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { formatTimestamp, type ObjectId, SeededIds, type Ticks, type Timestamp, unwrap } from '@parley/core'
+import { buffer } from 'node:stream/consumers'
+import { formatTimestamp, type ObjectId, SeededIds, type Ticks, unwrap } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Manifest } from '../archive/manifest.ts'
 import type { StoredEntry, StoredRecord } from '../entry.ts'
-import { bytesInMemory } from '../export/read.ts'
 import { verifyExport } from '../export/verify-export.ts'
 import { exportRun } from '../export/write.ts'
 import { viewTail } from '../log/view.ts'
 import { openCold } from '../open-cold.ts'
 import { ed25519Signer } from '../signing.ts'
+import { bytesInMemory } from '../testing/bytes.ts'
 import type { ScriptedRun } from '../testing/scripted-run.ts'
+import { AT, exported } from '../testing/steps.ts'
 import { type TestTrail, temporaryFolder, temporaryTrail } from '../testing/temporary.ts'
 import type { Trail } from '../trail.ts'
 
-const AT = '2026-03-02T10:00:00.000000Z' as Timestamp
 const DAY = 24 * 3600 * 1000
 const RETENTION = { warm: DAY, cold: DAY }
 
@@ -38,19 +40,13 @@ async function sourceRun(): Promise<{ one: TestTrail; script: ScriptedRun; recor
   const { seq } = await script.run.head()
   unwrap(await script.append(unwrap(await one.trail.storage.snapshot(script.run.id, 'theirs', seq))))
   const records: StoredRecord[] = []
-  const source = await collected(one.trail, script)
+  const source = await exported(one, script)
   await verifyExport(bytesInMemory(source), {
     take: async taken => {
       for (const record of taken) if ('kind' in record) records.push(record)
     },
   })
   return { one, script, records }
-}
-
-async function collected(trail: Trail, script: ScriptedRun): Promise<Buffer> {
-  const parts: Buffer[] = []
-  for await (const part of unwrap(await trail.export(script.run.id, { at: AT }))) parts.push(part)
-  return Buffer.concat(parts)
 }
 
 /** The run as it is exported where retention has deleted some of it. */
@@ -70,15 +66,13 @@ async function exportedWithout(
     replay: async function* () {
       yield* records.filter(each => !gone(each.seq))
     },
-    manifests: async () => [manifest],
+    tiers: { manifests: async () => [manifest] },
   }
   const { seq, hash } = records.findLast((each): each is StoredEntry => each.kind === 'entry')!
   const head = { run: script.run.id, seq, hash }
   const keys = [{ key: signer().id, since: null, until: null }]
-  const parts: Buffer[] = []
   const options = { head, at: AT, keys, signer: signer(), content: 'stored' } as const
-  for await (const part of exportRun(source, options)) parts.push(part)
-  return Buffer.concat(parts)
+  return buffer(exportRun(source, options))
 }
 
 async function seqsOf(trail: Trail, script: ScriptedRun): Promise<number[]> {
@@ -157,7 +151,7 @@ test.each(CASES)('W-TRAIL-29 an imported run that has holes %s goes through all 
   expect(unwrap(await importing(t.trail))).toMatchObject({ already: true })
   expect(await t.trail.replica()).toMatchObject({ lacking: 0 })
   expect(await t.trail.storage.replicate()).toBe(0)
-  const passed = await collected(t.trail, script)
+  const passed = await exported(t, script)
   const both = [...keys, t.trail.keys.at(-1)!.key]
   expect(await verifyExport(bytesInMemory(passed), { keys: both })).toMatchObject({
     sound: true,

@@ -1,6 +1,6 @@
-// The records of a run that comes from elsewhere, on their way in: archives as a run has them (archive/), in a folder
-// where nobody looks for them (`imports/<run>.<number>.zst`). What makes them count is the run's import record; from
-// then on they are put into place, by this process or by the next.
+// The records of an imported run on their way in: archives in a folder where nobody looks for them
+// (`imports/<run>.<number>.zst`). The run's import record makes them count; then this process or the next puts them
+// into place.
 import type { RunId, Timestamp } from '@parley/core'
 import { archiveHashOf, contentsOf } from '../archive/contents.ts'
 import { archiveName, madeFolder, RUNS, safeName } from '../archive/layout.ts'
@@ -11,14 +11,13 @@ import type { Bridges } from '../export/format.ts'
 import { trailLimits } from '../limits.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
-import { recordBound, writeRecord } from '../log/record.ts'
+import { packRecords, recordBound } from '../log/record.ts'
 import { sha256 } from '../run/chain.ts'
 import { IMPORTS } from './import-record.ts'
 
 interface StagingOptions {
   readonly files: Files
   readonly squeeze: Squeeze
-  /** The next number of an archive, which nobody else gets. */
   readonly number: () => number
   readonly run: RunId
   readonly head: { readonly seq: number; readonly hash: string }
@@ -32,7 +31,6 @@ export class Staging {
   /** Objects of the run so far, and those of them that stand before the next entry. */
   #objects = 0
   #loose = 0
-  /** `seq` of the next entry. */
   #next = 1
   #ordinals: number[] = []
 
@@ -53,35 +51,28 @@ export class Staging {
         this.#loose = 0
       }
       const full = this.#waiting.length >= trailLimits.archiveRecords || this.#bytes >= trailLimits.archiveBytes
-      if (full) await this.#flush()
+      if (full) await this.flush()
     }
   }
 
   /** Takes entries of which only hashes are left. */
   async bridge(bridges: Bridges): Promise<void> {
-    await this.#flush()
+    await this.flush()
     this.#next = bridges.at(-1)!.seq + 1
     this.#loose = 0
     const entries = bridges.map(entry => ({ ...entry, at: 0, length: 1 }))
     await this.#keep({ deleted: true, bytes: 0, sha256: null, entries, objects: [] }, undefined)
   }
 
-  /** Everything that was taken is durable, and still counts for nothing. */
-  async finish(): Promise<void> {
-    await this.#flush()
-  }
-
-  async #flush(): Promise<void> {
+  /** What was taken is durable then, and still counts for nothing. */
+  async flush(): Promise<void> {
     if (this.#waiting.length === 0) return
-    const target = Buffer.allocUnsafe(this.#waiting.reduce((sum, record) => sum + recordBound(record), 0))
-    let length = 0
-    for (const record of this.#waiting) length = writeRecord(target, length, record)
-    const { bytes, entries, objects } = await contentsOf(target.subarray(0, length), this.#ordinals)
+    const { bytes, entries, objects } = await contentsOf(packRecords(this.#waiting), this.#ordinals)
     this.#waiting = []
     this.#bytes = 0
     this.#ordinals = []
     const packed = await this.#options.squeeze.compress(bytes)
-    await this.#keep({ deleted: false, bytes: length, sha256: sha256(packed), entries, objects }, packed)
+    await this.#keep({ deleted: false, bytes: bytes.length, sha256: sha256(packed), entries, objects }, packed)
   }
 
   async #keep(
@@ -127,8 +118,7 @@ export async function placeStaged(files: Files, run: RunId): Promise<void> {
   if (names.length === 0) return
   const folder = `${RUNS}/${safeName(run)}`
   await madeFolder(files, folder)
-  // Copies, and records before manifests: an archive exists once its manifest does, and at no time a record is in no
-  // place.
+  // Copied, records before manifests: a manifest makes its archive exist, and no record is ever nowhere.
   const manifestsLast = names.toSorted((a, b) => Number(archiveName(a)!.manifest) - Number(archiveName(b)!.manifest))
   for (const name of manifestsLast) {
     await writeWhole(files, `${folder}/${name}`, readWhole(files, stagedFile(run, name))!)

@@ -4,9 +4,9 @@ import type { StoredEntry } from '../entry.ts'
 import { FRAME_HEADER } from '../log/frame.ts'
 import { SEGMENT_HEADER } from '../log/segment.ts'
 import type { StorePage } from '../store/store.ts'
+import { Bench, KINDS, ROOT, RUN, START, type TestLog } from '../testing/log-fixture.ts'
 import type { TrailIndex } from './contract.ts'
 import { indexLimits } from './limits.ts'
-import { Bench, KINDS, ROOT, RUN, START, type TestLog } from './log-fixture.test.support.ts'
 
 const OTHER = 'run_2' as RunId
 

@@ -1,5 +1,4 @@
-// Bringing the rows up to a point of the log: archives first, then segment after segment, frame after frame. Damage
-// never stops it: what is sound is taken in, what is not is remembered.
+// Bringing the rows up to a point of the log: archives first, then segments frame by frame, damage notwithstanding.
 import type { RunId } from '@parley/core'
 import { isSystemError } from '../log/files.ts'
 import { FRAME_HEADER, type FrameSpan, frameRecords } from '../log/frame.ts'
@@ -9,13 +8,13 @@ import { walkFrames } from '../log/walk.ts'
 import type { Position } from '../store/store.ts'
 import type { ArchiveRecords, LogPoint, LogReader } from './contract.ts'
 import { indexLimits } from './limits.ts'
-import { type Applied, frameMark, type Rows } from './rows.ts'
+import { type Applied, frameMark } from './rows.ts'
 import { Slice } from './slice.ts'
+import type { Rows } from './sqlite/sqlite-rows.ts'
 
 export class Applier {
   readonly #rows: Rows
   readonly #reader: LogReader
-  /** The archives there were at the start, and where the walk through them stands. */
   #archives: readonly ArchiveRecords[] | undefined
   #archive = 0
   #archiveAt = 0
@@ -92,14 +91,11 @@ export class Applier {
         applied = this.#enterNext(applied, target, slice)
       }
     }
-    // The end of the log was told by whoever wrote it: damage at the very end must not keep anyone waiting.
+    // The writer reported the end of the log: damage at the very end must not keep anyone waiting.
     return isAt(applied, target) ? { ...applied, frame: Math.max(applied.frame, target.frame) } : applied
   }
 
-  /**
-   * Goes on to the next segment that there is. Numbers may be left out: a segment laid out in advance and never used is
-   * removed.
-   */
+  /** Continues with the next segment. Numbers may be missing: an unused segment that was laid out ahead is removed. */
   #enterNext(applied: Applied, target: LogPoint, slice: Slice): Applied {
     let segment = applied.segment === 0 ? this.#reader.firstSegment() : applied.segment + 1
     while (segment < target.segment && this.#reader.sealedEnd(segment) === undefined) segment++
@@ -164,10 +160,7 @@ export class Applier {
     }
   }
 
-  /**
-   * Takes in the archives that the rows do not know yet: all of them when the index is new, otherwise those that a
-   * crash kept it from hearing of, and whether those that it knows were deleted. True when none is left.
-   */
+  /** Takes in archives, and deletions of archives, that the rows do not know. True when none is left. */
   #applyArchives(slice: Slice): boolean {
     this.#archives ??= [...this.#reader.archives()].sort((a, b) => b.file - a.file)
     for (; this.#archive < this.#archives.length; this.#archive++) {
@@ -200,10 +193,7 @@ export class Applier {
     this.#archiveAt = 0
   }
 
-  /**
-   * True when the archive is finished. One that cannot be read to its end is tried again when the index is opened
-   * again.
-   */
+  /** True when the archive is finished. An unreadable rest is retried when the index is opened again. */
   #applyArchive(archive: ArchiveRecords, slice: Slice): boolean {
     const { file, length, ordinals } = archive
     while (this.#archiveAt < length) {

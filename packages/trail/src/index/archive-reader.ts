@@ -1,6 +1,5 @@
-// Archives as an index reads them: `cold/<run>/<number>.zst` and `runs/<run>/<number>.zst` with the manifest beside
-// each, as archive/ writes them. Manifests are read only where the index does not know an archive yet: there may be
-// thousands.
+// Archives as an index reads them, in the layout of archive/. Manifests are read only where the index does not know an
+// archive yet: there may be thousands.
 import type { ObjectId, RunId, WorkspaceId } from '@parley/core'
 import { archiveName, COLD, RUNS, runFolders, withoutTier } from '../archive/layout.ts'
 import { unpackSync } from '../archive/squeeze.ts'
@@ -28,9 +27,8 @@ export class ArchiveReader {
   readonly #files: Files
   readonly #replica: (() => Files) | undefined
   #found: Map<number, Found> | undefined
-  /** Uncompressed, the latest used last. */
+  /** The latest used last. */
   readonly #unpacked = new Map<number, Buffer>()
-  /** The manifest that was read last. */
   #manifest: { readonly number: number; readonly content: Manifest | undefined } | undefined
 
   /** `replica`: a second copy of the cold tier; throws where it is not there. */
@@ -94,15 +92,13 @@ export class ArchiveReader {
       content = parseManifest(this.#read(number, found => found.manifest))
     } catch (cause) {
       if (isSystemError(cause)) throw cause
-      // Whoever needs it does with the records.
+      // The records must do.
     }
     this.#manifest = { number, content }
     return content
   }
 
-  /**
-   * An archive may have moved since its folder was looked up; one that is damaged may have a sound copy in the replica.
-   */
+  /** An archive may have moved since its folder was looked up; a damaged one may have a sound copy in the replica. */
   #read(number: number, name: (found: Found) => string): Buffer {
     const first = this.#found?.get(number)
     if (!first) this.list()

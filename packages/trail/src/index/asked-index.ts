@@ -1,5 +1,4 @@
-// The methods of an index as questions to whatever answers them: a worker thread (sqlite-index.ts) or an index in the
-// caller's own thread (memory-index.ts). Records come back as the bytes of the log and are decoded here.
+// The methods of an index as questions to a worker thread or the caller's own. Decodes the records of answers.
 import type { ObjectId, RunId } from '@parley/core'
 import type { StoredEntry, StoredObject } from '../entry.ts'
 import type { AggregateRow, Position, RunSummary, StoreAggregate, StorePage, StoreQuery } from '../store/store.ts'
@@ -15,46 +14,45 @@ import type {
   TakeRequest,
   TrailIndex,
 } from './contract.ts'
-import type { IndexAnswers, IndexRequest } from './protocol.ts'
+import type { IndexAnswers, IndexOperation, IndexQuestion } from './protocol.ts'
 
 export abstract class AskedIndex implements TrailIndex {
   abstract opening(): Promise<IndexOpening>
   abstract advance(point: LogPoint): void
   abstract close(): Promise<void>
 
-  /** The newest frame that the index was told of. */
   protected abstract readonly newest: Position
 
-  /** Answers once the index has seen `atLeast`. */
-  protected abstract ask<Kind extends IndexRequest['kind']>(
-    request: Extract<IndexRequest, { kind: Kind }>,
+  protected abstract ask<K extends IndexOperation>(
+    kind: K,
+    args: IndexQuestion<K>,
     atLeast: Position,
-  ): Promise<IndexAnswers[Kind]>
+  ): Promise<IndexAnswers[K]>
 
   async select(query: StoreQuery, atLeast: Position): Promise<StorePage> {
-    const { records, ...page } = await this.ask<'select'>({ kind: 'select', query }, atLeast)
+    const { records, ...page } = await this.ask('select', [query], atLeast)
     return { entries: unpackRecords(records) as StoredEntry[], ...page }
   }
 
   aggregate(query: StoreAggregate, atLeast: Position): Promise<readonly AggregateRow[]> {
-    return this.ask<'aggregate'>({ kind: 'aggregate', query }, atLeast)
+    return this.ask('aggregate', [query], atLeast)
   }
 
   head(run: RunId, atLeast: Position): Promise<IndexedHead | undefined> {
-    return this.ask<'head'>({ kind: 'head', run }, atLeast)
+    return this.ask('head', [run], atLeast)
   }
 
   runs(atLeast: Position): Promise<readonly RunSummary[]> {
-    return this.ask<'runs'>({ kind: 'runs' }, atLeast)
+    return this.ask('runs', [], atLeast)
   }
 
   async object(run: RunId, id: ObjectId, atLeast: Position): Promise<StoredObject | undefined> {
-    const record = await this.ask<'object'>({ kind: 'object', run, id }, atLeast)
+    const record = await this.ask('object', [run, id], atLeast)
     return record && (unpackRecords(record)[0] as StoredObject)
   }
 
   place(run: RunId, seq: number, atLeast: Position): Promise<RecordPlace | undefined> {
-    return this.ask<'place'>({ kind: 'place', run, seq }, atLeast)
+    return this.ask('place', [run, seq], atLeast)
   }
 
   async replay(
@@ -64,32 +62,31 @@ export abstract class AskedIndex implements TrailIndex {
     cursor: string | undefined,
     atLeast: Position,
   ): Promise<ReplayPage> {
-    const request = { kind: 'replay', run, after, limit, cursor } as const
-    const { records, ...page } = await this.ask<'replay'>(request, atLeast)
+    const { records, ...page } = await this.ask('replay', [run, after, limit, cursor], atLeast)
     return { records: unpackRecords(records), ...page }
   }
 
   relocate(run: RunId, places: readonly RecordPlace[]): Promise<void> {
-    return this.ask<'relocate'>({ kind: 'relocate', run, places }, this.newest)
+    return this.ask('relocate', [run, places], this.newest)
   }
 
   forget(run: RunId, seqs: readonly number[], file?: number): Promise<void> {
-    return this.ask<'forget'>({ kind: 'forget', run, seqs, file }, this.newest)
+    return this.ask('forget', [run, seqs, file], this.newest)
   }
 
   take(request: TakeRequest, atLeast: Position): Promise<TakenRecords> {
-    return this.ask<'take'>({ kind: 'take', request }, atLeast)
+    return this.ask('take', [request], atLeast)
   }
 
   usage(atLeast: Position, run?: RunId): Promise<readonly RunUsage[]> {
-    return this.ask<'usage'>({ kind: 'usage', run }, atLeast)
+    return this.ask('usage', [run], atLeast)
   }
 
   adopt(): Promise<void> {
-    return this.ask<'adopt'>({ kind: 'adopt' }, this.newest)
+    return this.ask('adopt', [], this.newest)
   }
 
   rebuild(): Promise<void> {
-    return this.ask<'rebuild'>({ kind: 'rebuild' }, 0)
+    return this.ask('rebuild', [], 0)
   }
 }

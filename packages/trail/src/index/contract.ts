@@ -1,6 +1,6 @@
-// The index of a log: where each record lies, by run, workspace and type. It is disposable: everything in it can be
-// made again from the log, and nothing is ever true because the index says so. Two implementations: SQLite on a worker
-// thread (sqlite-index.ts), the same tables in memory in the caller's thread (memory-index.ts).
+// The index of a log: where each record lies, by run, workspace and type. It is disposable: it can be rebuilt from the
+// log, and nothing is ever true because the index says so. SQLite on a worker thread (sqlite-index.ts), or the same
+// tables in memory in the caller's thread (testing/memory/).
 import type { ObjectId, RunId, WorkspaceId } from '@parley/core'
 import type { StoredObject, StoredRecord } from '../entry.ts'
 import type {
@@ -30,9 +30,7 @@ export interface IndexOpening {
   readonly lostHeads: readonly RunHead[]
 }
 
-/**
- * The newest entry that the index has of a run, and how many it accounts for, those that are gone for good included.
- */
+/** The newest entry that the index has of a run, and how many it accounts for, deleted ones included. */
 export interface IndexedHead extends RunHead {
   readonly known: number
 }
@@ -56,26 +54,20 @@ export interface TrailIndex {
   /** Which runs, or whether one, have records in which segments. */
   usage(atLeast: Position, run?: RunId): Promise<readonly RunUsage[]>
   /**
-   * Records of one run now lie in an archive (a file below 0) instead of where they were; of two archives the one with
-   * the higher number counts. Each is read and checked at its new place first: nothing is moved when one is not there.
-   * What a crash keeps from the index it finds by itself when it is opened.
+   * Records of one run now lie in an archive (a file below 0); of two archives the higher number counts. Each is
+   * checked at its new place first: nothing moves when one is missing. After a crash the index finds them on opening.
    */
   relocate(run: RunId, places: readonly RecordPlace[]): Promise<void>
   /** Takes in archives that came from elsewhere while the index was open. */
   adopt(): Promise<void>
-  /**
-   * Entries of one run are gone for good (retention), and so are the objects that lie in `file`, where one is given.
-   */
+  /** Entries of one run were deleted for good (retention), and so were the objects in `file`, where given. */
   forget(run: RunId, seqs: readonly number[], file?: number): Promise<void>
   /** Makes the index anew from the log: it turned out not to hold what the log does. */
   rebuild(): Promise<void>
   close(): Promise<void>
 }
 
-/**
- * Where a record lies: a segment (above 0) or an archive (below 0), and its bytes. An object has an id, an entry has
- * none.
- */
+/** Where a record lies: a segment (above 0) or an archive (below 0), and its bytes. Only objects have an id. */
 export interface RecordPlace {
   readonly seq: number
   readonly id?: ObjectId
@@ -84,10 +76,7 @@ export interface RecordPlace {
   readonly length: number
 }
 
-/**
- * A place in a run, in the order of its log: behind it stand the entry `seq` and all that follow, and those objects of
- * that `seq` that are not among its first `objects`.
- */
+/** A place in a run: behind it stand the entry `seq`, its objects but the first `objects`, and all that follow. */
 export interface RunPoint {
   readonly seq: number
   readonly objects: number
@@ -106,7 +95,6 @@ export interface TakeRequest {
 }
 
 export interface TakenRecords {
-  /** The records one behind the other. */
   readonly records: Uint8Array
   /** The place that each object among them has in its run (`ObjectRow.ordinal`). */
   readonly ordinals: readonly number[]
@@ -137,7 +125,6 @@ export interface ReplayPage {
 
 /** How an index reads the log (log-reader.ts). Synchronous: it runs on the worker's thread, or over memory. */
 export interface LogReader {
-  /** The log goes up to here now. */
   follow(point: LogPoint): void
   /** Bytes of a segment (above 0) or of an archive's records (below 0); fewer only behind its end. */
   read(file: number, at: number, length: number): Buffer
@@ -156,10 +143,7 @@ export interface Forgotten {
   readonly filed?: { readonly seq: number; readonly workspace: WorkspaceId } | undefined
 }
 
-/**
- * An archive (its number is below 0): a plain sequence of records without frames, or what was in it before it was
- * deleted.
- */
+/** An archive (below 0): records without frames, or what it held before it was deleted. */
 export interface ArchiveRecords {
   readonly file: number
   /** Whose entries it holds, where that is known without reading it. */

@@ -1,6 +1,5 @@
-// What an index refuses or finds wrong, in a form that crosses threads. It is not a ParleyError because the worker
-// thread would have to load all of core, which triples the time it takes to start; error.ts makes one of it on the
-// caller's side.
+// What an index refuses or finds wrong, in a form that crosses threads. Not a ParleyError, because the worker would
+// have to load all of core, which triples its start; error.ts converts it on the caller's side.
 import type { ParleyErrorJson } from '@parley/core'
 
 export class IndexFault extends Error {

@@ -26,17 +26,13 @@ export const indexLimits = {
   probeRows: 1024,
   /** Workspaces, actors, types or body conditions in one filter. */
   filterItems: 16_384,
-  /** Steps of a body path. */
   pathSteps: 64,
-  /** Groups of one aggregate. */
   groups: 100_000,
   /** Damaged places that are remembered singly. */
   damagePlaces: 1000,
-  /** Notes in one `partial`. */
   partialNotes: 16,
   /** Names whose numbers are kept in memory before the memory is emptied. */
   names: 65_536,
-  /** Prepared statements kept. */
   statements: 64,
   /** Segments kept open for reading. */
   openFiles: 64,

@@ -1,37 +1,36 @@
-// One index at work: tables that follow a log, and what they answer. The same on the worker's thread (index-server.ts)
-// and in the caller's (memory-index.ts).
+// One index at work: tables that follow a log, and what they answer, on whatever thread.
+import type { DatabaseSync } from 'node:sqlite'
 import type { RunId } from '@parley/core'
+import { recordHash } from '../log/record.ts'
 import type { Position, RunHead } from '../store/store.ts'
 import { Engine, type Work } from './answer/engine.ts'
+import { fetchRecords } from './answer/fetch.ts'
 import { Applier } from './apply.ts'
 import type { LogPoint, LogReader } from './contract.ts'
 import type { IndexAnswer, IndexRequest } from './protocol.ts'
-import { lostHeads } from './sqlite/lost-heads.ts'
-import type { IndexFile } from './sqlite/sqlite-open.ts'
-import { SqliteRows } from './sqlite/sqlite-rows.ts'
+import type { EntryPlace } from './rows.ts'
+import { Rows } from './sqlite/sqlite-rows.ts'
 
 export class LiveIndex {
   readonly #reader: LogReader
-  readonly #renew: () => IndexFile
-  #rows: SqliteRows
+  readonly #renew: () => DatabaseSync
+  #rows: Rows
   #applier: Applier
   #engine: Engine
 
   /** `renew` puts away the tables, whatever is in them, and makes empty ones. */
-  constructor(index: IndexFile, reader: LogReader, renew: () => IndexFile) {
+  constructor(index: DatabaseSync, reader: LogReader, renew: () => DatabaseSync) {
     this.#reader = reader
     this.#renew = renew
-    this.#rows = new SqliteRows(index)
+    this.#rows = new Rows(index)
     this.#applier = new Applier(this.#rows, reader)
     this.#engine = new Engine(this.#rows, reader)
   }
 
-  /** The newest frame that answers take into account. */
   get frame(): Position {
     return this.#applier.frame
   }
 
-  /** Takes in one slice of what lies before `target`. True when nothing is left. */
   step(target: LogPoint): boolean {
     return this.#applier.step(target)
   }
@@ -39,41 +38,11 @@ export class LiveIndex {
   *start(request: IndexRequest): Work<IndexAnswer> {
     const run = runOf(request)
     if (run !== undefined && this.#applier.hasUnread(run)) yield* this.#adopt()
-    const engine = this.#engine
-    switch (request.kind) {
-      case 'select':
-        return yield* engine.select(request.query)
-      case 'aggregate':
-        return yield* engine.aggregate(request.query)
-      case 'head':
-        return engine.head(request.run)
-      case 'runs':
-        return engine.runs()
-      case 'object':
-        return engine.object(request.run, request.id)
-      case 'place':
-        return engine.place(request.run, request.seq)
-      case 'replay':
-        return engine.replay(request.run, request.after, request.limit, request.cursor)
-      case 'relocate':
-        engine.relocate(request.run, request.places)
-        return undefined
-      case 'forget':
-        engine.forget(request.run, request.seqs, request.file)
-        return undefined
-      case 'take':
-        return yield* engine.take(request.request)
-      case 'usage':
-        return yield* engine.usage(request.run)
-      case 'adopt':
-        yield* this.#adopt()
-        return undefined
-      case 'rebuild':
-        this.rebuild()
-        return undefined
-      default:
-        return request satisfies never
-    }
+    if (request.kind === 'adopt') return yield* this.#adopt()
+    if (request.kind === 'rebuild') return this.rebuild()
+    const method = this.#engine[request.kind] as (...args: readonly unknown[]) => IndexAnswer | Work<IndexAnswer>
+    const answer = method.apply(this.#engine, request.args)
+    return isWork(answer) ? yield* answer : answer
   }
 
   *#adopt(): Work<void> {
@@ -94,7 +63,7 @@ export class LiveIndex {
   /** Begins anew with empty tables. Where this throws, the index can only be closed. */
   rebuild(): void {
     this.#rows.close()
-    this.#rows = new SqliteRows(this.#renew())
+    this.#rows = new Rows(this.#renew())
     this.#applier = new Applier(this.#rows, this.#reader)
     this.#engine = new Engine(this.#rows, this.#reader)
   }
@@ -109,14 +78,43 @@ export class LiveIndex {
   }
 }
 
-/** The run whose records a request reads. */
-function runOf(request: IndexRequest): RunId | undefined {
-  switch (request.kind) {
+function isWork(answer: IndexAnswer | Work<IndexAnswer>): answer is Work<IndexAnswer> {
+  return typeof answer === 'object' && 'next' in answer
+}
+
+function runOf({ kind, args }: IndexRequest): RunId | undefined {
+  switch (kind) {
     case 'select':
-      return request.query.run
+      return args[0].run
     case 'aggregate':
-      return request.query.filter.run
+      return args[0].filter.run
+    case 'runs':
+    case 'take':
+    case 'adopt':
+    case 'rebuild':
+      return undefined
     default:
-      return 'run' in request ? request.run : undefined
+      return args[0]
+  }
+}
+
+/** Which of these heads the log does not reach, or contradicts; the rows have seen the whole log. */
+function lostHeads(rows: Rows, reader: LogReader, heads: readonly RunHead[]): RunHead[] {
+  return heads.filter(head => {
+    const run = rows.run(head.run)
+    if (!run || run.head < head.seq) return true
+    if (run.head === head.seq) return run.hash !== head.hash
+    const entry = rows.entry(run, head.seq)
+    return entry !== undefined && !hasHash(reader, head, entry)
+  })
+}
+
+/** An entry whose archive cannot be read contradicts nobody; a damaged one bears nobody out. */
+function hasHash(reader: LogReader, { run, hash }: RunHead, entry: EntryPlace): boolean {
+  try {
+    const { bytes, spans } = fetchRecords(reader, run, [entry])
+    return spans[0] === undefined || recordHash(bytes, spans[0]) === hash
+  } catch {
+    return false
   }
 }

@@ -1,5 +1,4 @@
-// The log as an index reads it: segments and archives, over whatever files it lies in. One for the worker's thread and
-// for an index in memory.
+// The log as an index reads it: segments and archives, over any files.
 import { readEnds } from '../log/ends.ts'
 import type { Files } from '../log/files.ts'
 import { SegmentReader } from '../log/reader.ts'
@@ -28,7 +27,6 @@ export class IndexLog implements LogReader {
     else this.#segments.extend(point.segment, point.end)
   }
 
-  /** Looks again which segments there are. */
   refresh(): void {
     this.release()
     this.#segments = this.#find()

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { StoredEntry } from '../entry.ts'
 import type { AggregateKey, Scalar, StoreFilter, StoreQuery } from '../store/store.ts'
+import { Bench, type EntryParts, KINDS, RUN, START } from '../testing/log-fixture.ts'
 import type { TrailIndex } from './contract.ts'
-import { Bench, type EntryParts, KINDS, RUN, START } from './log-fixture.test.support.ts'
 
 const WORKSPACES = [null, 'ws_a', 'ws_b', 'ws_c'] as (WorkspaceId | null)[]
 const ACTORS = ['ann', 'bob', 'system']

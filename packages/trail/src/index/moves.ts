@@ -1,8 +1,8 @@
-// What happens to records after they were written: they move to an archive (W-TRAIL-25), and may be gone for good
-// (W-TRAIL-28).
+// What happens to records later: they move to an archive (W-TRAIL-25), and may be deleted for good (W-TRAIL-28).
 import type { WorkspaceId } from '@parley/core'
 import type { RecordPlace } from './contract.ts'
-import type { Place, Rows, RunRow } from './rows.ts'
+import type { Place, RunRow } from './rows.ts'
+import type { Rows } from './sqlite/sqlite-rows.ts'
 
 /** A record counts where it lies in the archive with the highest number; any archive counts before the log. */
 export function counts(place: Pick<Place, 'file'>, known: Pick<Place, 'file'>): boolean {

@@ -1,76 +1,42 @@
-// What the caller's thread and the worker's thread say to each other. Records cross as the bytes of the log, in buffers
-// that are handed over, not copied; the caller's side decodes them.
-import type { ObjectId, ParleyErrorJson, RunId } from '@parley/core'
-import type { AggregateRow, Position, RunSummary, StoreAggregate, StoreQuery } from '../store/store.ts'
-import type { PackedPage } from './answer/engine.ts'
-import type { PackedReplay } from './answer/replay.ts'
-import type {
-  IndexedHead,
-  IndexOpening,
-  LogPoint,
-  RecordPlace,
-  RunUsage,
-  TakenRecords,
-  TakeRequest,
-} from './contract.ts'
+// The messages between caller and worker. Records cross as bytes of the log in transferred buffers.
+import type { ParleyErrorJson } from '@parley/core'
+import type { Position } from '../store/store.ts'
+import type { Engine, Work } from './answer/engine.ts'
+import type { IndexOpening, LogPoint } from './contract.ts'
 
 export interface WorkerOptions {
-  /** The trail's folder, with its segments. */
   readonly folder: string
   /** A copy of the cold tier, which is all there is then. */
   readonly cold?: string
   /** A second copy of the cold tier, for archives that cannot be read here. */
   readonly replica?: string | undefined
-  /** The index file. */
   readonly file: string
   /** The identity that the segments carry: 32 hexadecimal digits. */
   readonly trail: string
   readonly end: LogPoint
 }
 
-export type IndexRequest =
-  | { readonly kind: 'select'; readonly query: StoreQuery }
-  | { readonly kind: 'aggregate'; readonly query: StoreAggregate }
-  | { readonly kind: 'head'; readonly run: RunId }
-  | { readonly kind: 'runs' }
-  | { readonly kind: 'object'; readonly run: RunId; readonly id: ObjectId }
-  | { readonly kind: 'place'; readonly run: RunId; readonly seq: number }
-  | {
-      readonly kind: 'replay'
-      readonly run: RunId
-      readonly after: number
-      readonly limit: number
-      readonly cursor: string | undefined
-    }
-  | { readonly kind: 'relocate'; readonly run: RunId; readonly places: readonly RecordPlace[] }
-  | {
-      readonly kind: 'forget'
-      readonly run: RunId
-      readonly seqs: readonly number[]
-      readonly file: number | undefined
-    }
-  | { readonly kind: 'take'; readonly request: TakeRequest }
-  | { readonly kind: 'usage'; readonly run: RunId | undefined }
-  | { readonly kind: 'adopt' }
-  | { readonly kind: 'rebuild' }
-
-export interface IndexAnswers {
-  select: PackedPage
-  aggregate: readonly AggregateRow[]
-  head: IndexedHead | undefined
-  runs: readonly RunSummary[]
-  object: Uint8Array | undefined
-  place: RecordPlace | undefined
-  replay: PackedReplay
-  relocate: undefined
-  forget: undefined
-  take: TakenRecords
-  usage: readonly RunUsage[]
-  adopt: undefined
-  rebuild: undefined
+/** What an index is asked: the methods of `Engine`, and two that change the index as a whole. */
+interface Operations
+  extends Pick<
+    Engine,
+    'select' | 'aggregate' | 'head' | 'runs' | 'object' | 'place' | 'replay' | 'relocate' | 'forget' | 'take' | 'usage'
+  > {
+  adopt(): void
+  rebuild(): void
 }
 
-export type IndexAnswer = IndexAnswers[keyof IndexAnswers]
+export type IndexOperation = keyof Operations
+
+/** The arguments of an operation, and what comes back: work is done until it has a result. */
+export type IndexQuestion<K extends IndexOperation> = Parameters<Operations[K]>
+export type IndexAnswers = {
+  [K in IndexOperation]: ReturnType<Operations[K]> extends Work<infer Result> ? Result : ReturnType<Operations[K]>
+}
+export type IndexRequest = {
+  [K in IndexOperation]: { readonly kind: K; readonly args: IndexQuestion<K> }
+}[IndexOperation]
+export type IndexAnswer = IndexAnswers[IndexOperation]
 
 /** A question carries the newest point of the log, so that news of it never arrive behind the question. */
 export type ToWorker =

@@ -1,9 +1,7 @@
-// The table of positions that an index keeps, whatever keeps it: SQLite (sqlite-rows.ts) or plain memory
-// (memory-rows.ts). It stores and finds rows; what they mean is said in apply.ts and engine.ts.
+// The rows of an index, as sqlite/sqlite-rows.ts keeps them; what they mean is said in apply.ts and answer/engine.ts.
 import { crc32 } from 'node:zlib'
 import type { ObjectId, RunId } from '@parley/core'
 import type { Position } from '../store/store.ts'
-import type { SegmentUsage } from './contract.ts'
 
 /** Where a record lies: a segment above 0, an archive below 0. */
 export interface Place {
@@ -56,27 +54,6 @@ export interface RunRow {
   /** Place of the newest entry that came from a segment; 0 when none did. */
   lastFile: number
   lastAt: number
-}
-
-export function newRun(run: RunId, key: number): RunRow {
-  return {
-    run,
-    key,
-    head: -1,
-    hash: '',
-    updated: 0,
-    first: -1,
-    created: 0,
-    rootSeq: -1,
-    root: '',
-    entries: 0,
-    objects: 0,
-    ended: false,
-    forgotten: 0,
-    ordered: true,
-    lastFile: 0,
-    lastAt: 0,
-  }
 }
 
 /** Up to where the log is in the rows. */
@@ -132,69 +109,4 @@ export type HeaderKey = 'workspace' | 'actor' | 'event_type'
 export interface Tally {
   readonly key: string | null
   readonly count: number
-}
-
-export interface Rows {
-  // Changes happen between `begin` and `commit` or `keep`, and become visible to a later opening all together or not at
-  // all.
-  begin(): void
-  commit(): void
-  /**
-   * Ends a change like `commit`, but gathers it with those that follow: what a crash loses is taken from the log again.
-   */
-  keep(): void
-  /** Takes back everything since the last commit; `applied` says where that was. */
-  rollback(): void
-
-  readonly applied: Applied
-  setApplied(applied: Applied): void
-
-  run(run: RunId): RunRow | undefined
-  addRun(run: RunId): RunRow
-  saveRun(row: RunRow): void
-  runs(): RunRow[]
-
-  /** Adds an entry whose `seq` is not there yet. */
-  addEntry(run: RunRow, row: EntryRow): void
-  entry(run: RunRow, seq: number): EntryPlace | undefined
-  moveEntry(run: RunRow, seq: number, place: Place): void
-  removeEntry(run: RunRow, seq: number): void
-  /** Notes that an entry is gone for good; says whether that is new. */
-  addForgotten(run: RunRow, seq: number): boolean
-  /** How many of the entries from `first` to `last` are gone for good. */
-  forgotten(run: RunRow, first: number, last: number): number
-
-  /** Adds an object unless its id is there already; says whether it did. */
-  addObject(run: RunRow, row: ObjectRow): boolean
-  object(run: RunRow, id: ObjectId): ObjectRow | undefined
-  moveObject(run: RunRow, id: ObjectId, place: Place): void
-  /** Removes the objects that lie in a file. */
-  removeObjects(run: RunRow, file: number): void
-  /** Objects behind (`seq`, `ordinal`), in log order. */
-  objects(run: RunRow, seq: number, ordinal: number, limit: number): ObjectRow[]
-
-  /** Up to `limit` entries of a scan, by `seq`. */
-  scan(run: RunRow, scan: Scan, descending: boolean, limit: number): EntryPlace[]
-  /** How many entries a scan finds, counted up to `most`. */
-  count(run: RunRow, scan: Scan, most: number): number
-  /** How many entries a scan finds of each kind; of all together, under `null`, without a key. */
-  tally(run: RunRow, scan: Scan, key: HeaderKey | undefined): Tally[]
-  /** Records and bytes of a run in each segment. */
-  usage(run: RunRow): SegmentUsage[]
-  /** The first entry at or behind `seq`. */
-  next(run: RunRow, seq: number): { readonly seq: number; readonly ticks: number } | undefined
-
-  /** Whether the records of an archive are in, or were and are gone for good; undefined when it was never met. */
-  archive(file: number): ArchiveState | undefined
-  setArchive(file: number, state: ArchiveState): void
-
-  /** Remembers damage once. */
-  addDamage(row: DamageRow): void
-  /** A file turned out to be sound after all. */
-  clearDamage(file: number): void
-  damageCount(): number
-  /** Damage of this run, and damage of nobody knows which. */
-  damage(run: RunId): DamageRow[]
-
-  close(): void
 }

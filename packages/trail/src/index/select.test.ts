@@ -1,9 +1,9 @@
 import type { RunId, Ticks, WorkspaceId } from '@parley/core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { StoreQuery } from '../store/store.ts'
+import { Bench, KINDS, ROOT, RUN, START } from '../testing/log-fixture.ts'
 import type { TrailIndex } from './contract.ts'
 import { indexLimits } from './limits.ts'
-import { Bench, KINDS, ROOT, RUN, START } from './log-fixture.test.support.ts'
 
 const A = 'ws_a' as WorkspaceId
 const B = 'ws_b' as WorkspaceId

@@ -1,5 +1,4 @@
-// One bounded piece of the log on its way into the rows: what a record changes, and what is remembered of damage. All
-// of a slice is in one transaction (apply.ts).
+// One bounded piece of the log on its way into the rows: what a record changes, what is remembered of damage.
 import { crc32 } from 'node:zlib'
 import type { ObjectId, RunId } from '@parley/core'
 import { TERMINAL_STATES } from '../events/names.ts'
@@ -10,7 +9,8 @@ import type { Forgotten, LogReader } from './contract.ts'
 import { IndexFault } from './fault.ts'
 import { indexLimits } from './limits.ts'
 import { counts, forgetEntries } from './moves.ts'
-import type { Place, Rows, RunRow } from './rows.ts'
+import type { Place, RunRow } from './rows.ts'
+import type { Rows } from './sqlite/sqlite-rows.ts'
 
 interface TouchedRun {
   readonly row: RunRow
@@ -20,10 +20,7 @@ interface TouchedRun {
 
 type DamagedPlace = Pick<Place, 'file' | 'at'>
 const NOTHING_MISSING = { first: 0, last: -1 }
-/**
- * Taken of runs that have ended (W-TRAIL-30). It outlives the end: retention deletes that only behind a snapshot that
- * stays (W-TRAIL-28).
- */
+/** Taken of ended runs (W-TRAIL-30). Retention deletes the end only behind a snapshot that stays (W-TRAIL-28). */
 const SNAPSHOT = 'trail_snapshot_created'
 /** Behind every place that there is. */
 const EVERYWHERE = Number.MAX_SAFE_INTEGER
@@ -44,8 +41,7 @@ export class Slice {
   }
 
   /**
-   * Takes in the record that `span` describes in `source` and that starts at `at` in its file; `ordinals` are those of
-   * an archive's objects.
+   * Takes in the record at `span` in `source` and at `at` in its file; `ordinals` are those of an archive's objects.
    */
   add(source: Buffer, span: RecordSpan, file: number, at: number, ordinals?: ReadonlyMap<ObjectId, number>): void {
     this.#records++
@@ -75,7 +71,6 @@ export class Slice {
     }
   }
 
-  /** Writes what was gathered for the runs. */
   save(): void {
     for (const { row, rootChanged } of this.#runs.values()) {
       if (rootChanged) row.ended = this.#rootEnded(row)
@@ -129,7 +124,6 @@ export class Slice {
     }
   }
 
-  /** What an entry says about its run as a whole. */
   #follow(touched: TouchedRun, { workspace, event_type, body }: View, seq: number, ticks: number): void {
     const { row } = touched
     row.ordered &&= seq > row.head && ticks >= row.updated
@@ -162,10 +156,7 @@ export class Slice {
     this.damage(row.run, place, `${which} should stand before this place`, { first, last: seq - 1 })
   }
 
-  /**
-   * Whether an entry is known already. An archive's copy counts (moves.ts); of two in the segments the first, and the
-   * second is damage.
-   */
+  /** Whether an entry is known. An archive's copy counts (moves.ts); of two in segments the second is damage. */
   #isThere(touched: TouchedRun, seq: number, place: Place): boolean {
     const { row } = touched
     const known = this.#rows.entry(row, seq)
@@ -212,7 +203,7 @@ export class Slice {
       const [newest] = spans
       return newest !== undefined && isTerminal(readView(bytes, newest)?.body.to_state)
     } catch (cause) {
-      // Whoever reads that entry hears of the damage; here it only means that the end is not known.
+      // Reading that entry reports the damage; here it only means that the end is not known.
       if (cause instanceof IndexFault) return false
       throw cause
     }

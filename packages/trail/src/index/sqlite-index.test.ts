@@ -6,9 +6,9 @@ import type { Worker } from 'node:worker_threads'
 import type { RunId } from '@parley/core'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { sha256 } from '../run/chain.ts'
+import { Bench, RUN, type TestLog, TRAIL } from '../testing/log-fixture.ts'
 import type { TrailIndex } from './contract.ts'
 import { indexLimits } from './limits.ts'
-import { Bench, RUN, type TestLog, TRAIL } from './log-fixture.test.support.ts'
 import { SCHEMA, SCHEMA_VERSION } from './sqlite/sqlite-schema.ts'
 
 const workers: Worker[] = []

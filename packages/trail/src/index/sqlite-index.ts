@@ -1,5 +1,4 @@
-// The caller's side of the SQLite index: it sends questions to a worker thread and decodes the answers. It never runs
-// SQL. A worker that dies fails what was asked of it; the next question starts another one.
+// The caller's side of the SQLite index. When its worker thread dies, questions fail, and the next starts another.
 import { Worker } from 'node:worker_threads'
 import { assertNever } from '@parley/core'
 import type { Position } from '../store/store.ts'
@@ -8,15 +7,19 @@ import { AskedIndex } from './asked-index.ts'
 import type { IndexOpening, LogPoint, TrailIndex } from './contract.ts'
 import { asIndexError, busyError, closedError, indexError } from './error.ts'
 import { indexLimits } from './limits.ts'
-import type { FromWorker, IndexAnswer, IndexAnswers, IndexRequest, ToWorker, WorkerOptions } from './protocol.ts'
+import type {
+  FromWorker,
+  IndexAnswer,
+  IndexAnswers,
+  IndexOperation,
+  IndexQuestion,
+  IndexRequest,
+  ToWorker,
+  WorkerOptions,
+} from './protocol.ts'
 
-type SqliteIndexOptions = WorkerOptions
-
-/**
- * Opens the index of a trail's log that ends at `end`, and makes it where there is none that fits. A thread that was
- * started before the end of the log was known saves the time that starting one takes.
- */
-export function sqliteIndex(options: SqliteIndexOptions, thread?: Worker): TrailIndex {
+/** Opens the index of a log that ends at `end`, or makes one where none fits; a thread started early saves time. */
+export function sqliteIndex(options: WorkerOptions, thread?: Worker): TrailIndex {
   return new SqliteIndex(options, thread)
 }
 
@@ -37,20 +40,17 @@ interface Question {
   readonly reject: (error: Error) => void
 }
 
-/** One life of the worker. */
 interface Life {
   readonly worker: Worker
   readonly opening: PromiseWithResolvers<IndexOpening>
   /** Asked and not answered, by number. */
   readonly asked: Map<number, Question>
-  /** Somebody waits for the opening. */
   awaited: boolean
-  /** The frame that the worker was told of last. */
   told: Position
 }
 
 class SqliteIndex extends AskedIndex {
-  readonly #options: SqliteIndexOptions
+  readonly #options: WorkerOptions
   #life: Life | undefined
   #point: LogPoint
   /** Questions about what the log does not hold yet. */
@@ -59,7 +59,7 @@ class SqliteIndex extends AskedIndex {
   #lastId = 0
   #closing: Promise<void> | undefined
 
-  constructor(options: SqliteIndexOptions, thread: Worker | undefined) {
+  constructor(options: WorkerOptions, thread: Worker | undefined) {
     super()
     this.#options = options
     this.#point = options.end
@@ -108,18 +108,19 @@ class SqliteIndex extends AskedIndex {
     return this.#point.frame
   }
 
-  protected ask<Kind extends IndexRequest['kind']>(
-    request: Extract<IndexRequest, { kind: Kind }>,
+  protected ask<K extends IndexOperation>(
+    kind: K,
+    args: IndexQuestion<K>,
     atLeast: Position,
-  ): Promise<IndexAnswers[Kind]> {
+  ): Promise<IndexAnswers[K]> {
     if (this.#closing) return Promise.reject(closedError())
     const pending = this.#waiting.length + (this.#life?.asked.size ?? 0)
     if (pending >= indexLimits.waitingQueries) return Promise.reject(busyError())
     return new Promise<IndexAnswer>((resolve, reject) => {
-      const question = { request, atLeast, resolve, reject }
+      const question = { request: { kind, args } as IndexRequest, atLeast, resolve, reject }
       if (atLeast <= this.#point.frame) this.#send(question)
       else this.#waiting.push(question)
-    }) as Promise<IndexAnswers[Kind]>
+    }) as Promise<IndexAnswers[K]>
   }
 
   #sendReady(): void {
@@ -153,7 +154,7 @@ class SqliteIndex extends AskedIndex {
       awaited: false,
       told: this.#point.frame,
     }
-    // Whoever asks for the opening hears of a failure; it is not an accident that nobody did.
+    // A failure reaches the caller of `opening`; there need not be one.
     life.opening.promise.catch(() => {})
     worker.on('message', (message: FromWorker) => this.#hear(life, message))
     worker.on('error', cause => this.#lose(life, cause.message))

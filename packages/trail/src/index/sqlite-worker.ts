@@ -1,5 +1,4 @@
-// The thread that owns the index file and does all SQL. What it needs to say how it found the file is loaded first:
-// whoever opens a trail waits for that, and not for the rest.
+// The thread that owns the index file. It loads first what opening needs, since opening a trail waits for that.
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
@@ -47,9 +46,7 @@ async function start(options: WorkerOptions): Promise<void> {
   }
 }
 
-/**
- * Where cores are few, answering an append matters more than indexing it: Linux can tell threads apart, others cannot.
- */
+/** On few cores, answering an append matters more than indexing it. Only Linux can tell threads apart. */
 function yieldToWriters(): void {
   try {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))

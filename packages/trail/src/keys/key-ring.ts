@@ -1,9 +1,8 @@
-// The public keys that have signed this trail, present and former (`keys.json`), so that old entries still verify after
-// a rotation. The last one is in use.
+// The public keys that have signed this trail (`keys.json`): old entries still verify. The last one is in use.
 import { compile, ParleyError, type Static, type Timestamp, Type } from '@parley/core'
 import { trailLimits } from '../limits.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
-import { type TrailKey, TrailKeySchema } from './key-schema.ts'
+import { type TrailKey, TrailKeySchema } from '../shapes.ts'
 
 const FILE = 'keys.json'
 
@@ -41,9 +40,9 @@ export class KeyRing {
   }
 
   /**
-   * A key that signs from now on. One that is new here takes the place of the last one without anybody's word for it:
-   * the signer of a host, never the profile's own key, which must be the last one (key-file.ts). A former key does not
-   * come back: what it signs now would count as forged.
+   * A key that signs from now on. A new one replaces the last without an endorsement: a host's signer, never the
+   * profile's own key, which must be the last one (key-file.ts). A former key is refused: what it signs now would count
+   * as forged.
    */
   async use(key: string, at: Timestamp, until: Timestamp): Promise<void> {
     const { keys } = this.#ring
@@ -58,8 +57,8 @@ export class KeyRing {
   }
 
   /**
-   * The last key is replaced by one that it endorses. After a failure the last key is the old one, unless that is not
-   * certain either: `keys_uncertain` means that nothing may be signed before the list was read again.
+   * Replaces the last key by one that it endorses. After a failure the old key stays, unless that is uncertain:
+   * `keys_uncertain` means that nothing may be signed before the list was read again.
    */
   async rotate(next: TrailKey): Promise<void> {
     const old = this.#ring
@@ -76,10 +75,7 @@ export class KeyRing {
     }
   }
 
-  /**
-   * The new list never took the place of this one: a full disk, for instance, fails before that, and would fail again
-   * now.
-   */
+  /** The new list never took this one's place: a full disk fails before that, and would fail again now. */
   #inPlace(ring: Ring): boolean {
     try {
       return JSON.stringify(read(this.#files)) === JSON.stringify(ring)

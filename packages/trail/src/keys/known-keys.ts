@@ -1,12 +1,11 @@
-// Which key a profile has, as its public files say: for whoever wants to know that a node is the one of this profile.
-// Nothing secret is read, and no cryptography is needed for it.
+// Which key a profile has according to its public files, to recognize its node. Needs no secret and no cryptography.
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { publicKeyOfPem } from '@parley/keys'
 import { DiskFiles } from '../log/disk-files.ts'
 import { KeyRing } from './key-ring.ts'
 
-export interface KnownKeys {
+interface KnownKeys {
   /** The newest key of the list, and the published one, unless the list says that it was replaced. */
   readonly current: ReadonlySet<string>
   readonly former: ReadonlySet<string>

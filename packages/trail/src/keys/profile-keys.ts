@@ -1,21 +1,18 @@
-// The key of a profile and its list of former ones as one thing: opened after whatever crash, and rotated so that a
-// crash between any two steps leaves either the old key in use or the new one. The list (`trail/keys.json`) decides
-// which.
+// The key of a profile and its list of former keys as one: opened after any crash, and rotated so that a crash between
+// two steps leaves either the old key in use or the new one. The list (`trail/keys.json`) decides.
 import type { Timestamp } from '@parley/core'
 import type { KeyFile } from '../key-file.ts'
 import type { Signer } from '../signing.ts'
 import type { KeyRing } from './key-ring.ts'
 import { endorse, type TrailKey, type Trust, trustOf } from './trail-key.ts'
 
-/** What a trail needs of whoever keeps its keys. */
+/** What a trail needs of the keeper of its keys. */
 export interface TrailKeys {
   readonly keys: readonly TrailKey[]
   /** Keys whose rotation is not on record yet. */
   readonly unrecorded: readonly string[]
   trust(): Trust
-  /**
-   * Puts a new key in place of `old`, which has signed nothing behind `until`. Called while nothing is being signed.
-   */
+  /** Puts a new key in place of `old`, which signed nothing behind `until`. Called while nothing is being signed. */
   rotate(old: Signer, at: Timestamp, until: Timestamp): Promise<Signer>
   recorded(key: string): Promise<void>
 }

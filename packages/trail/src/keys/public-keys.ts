@@ -1,5 +1,4 @@
-// Public keys as people hand them over: the base64 of an identity, one or more lines of it, or the PEM of
-// `alp_key.pub`.
+// Public keys as people pass them on: one or more lines of base64, or the PEM of `alp_key.pub`.
 import { err, ok, ParleyError, type Result } from '@parley/core'
 import { isPublicKey, publicKeyOfPem } from '@parley/keys'
 import { trailLimits } from '../limits.ts'

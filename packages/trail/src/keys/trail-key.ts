@@ -1,17 +1,16 @@
-// The keys that sign a trail, one after the other (W-TRAIL-15). A rotation is a statement that both keys sign: the old
-// one vouches for the new one, the new one owns up to the old one. So whoever knows one key of the chain can follow it
-// in both directions, and nobody can put a key of their own before or behind somebody else's.
+// The keys that sign a trail in turn (W-TRAIL-15). A rotation is a statement that both keys sign, so a verifier who
+// knows one key of the chain can follow it in both directions, and nobody can put a key of their own before or behind
+// somebody else's.
 import { hash } from 'node:crypto'
 import { canonicalize, type Timestamp } from '@parley/core'
 import { fingerprint } from '@parley/keys'
+import type { Endorsement, TrailKey } from '../shapes.ts'
 import { type Signer, signatureValid } from '../signing.ts'
-import type { Endorsement, TrailKey } from './key-schema.ts'
 
-export { type Endorsement, EndorsementSchema, type TrailKey, TrailKeySchema } from './key-schema.ts'
+export { type Endorsement, EndorsementSchema, type TrailKey, TrailKeySchema } from '../shapes.ts'
 
 const STATEMENT = 'parley-key-rotation/1'
 
-/** Who may have signed what. */
 export interface Trust {
   readonly trusted: ReadonlySet<string>
   /** Keys that were replaced, in order, each with the timestamp of the last entry that it may have signed. */
@@ -37,15 +36,11 @@ function digestOf({ from, to, at, until }: Omit<Endorsement, 'signature' | 'coun
   return hash('sha256', canonicalize({ format: STATEMENT, from, to, at, until }), 'hex')
 }
 
-/** What the owner of a list of keys trusts: all of them. */
 export function trustOf(keys: readonly TrailKey[]): Trust {
   return { trusted: new Set(keys.map(({ key }) => key)), retired: retiredOf(keys) }
 }
 
-/**
- * What somebody trusts who knows some keys and is shown a list that they have no reason to believe: the known ones, and
- * those that sound endorsements lead to from there.
- */
+/** Trust in known keys, and in those that sound endorsements of an untrusted list lead to from there. */
 export function followKeys(known: Iterable<string>, shown: readonly TrailKey[]): Trust {
   const links = shown.flatMap(({ key, endorsement }) =>
     endorsement && endorsement.to === key && endorsementValid(endorsement) ? [endorsement] : [],
@@ -61,7 +56,7 @@ export function followKeys(known: Iterable<string>, shown: readonly TrailKey[]):
   return { trusted, retired: retiredOf(shown.filter(({ key }) => trusted.has(key))) }
 }
 
-/** Endorsements in a list that do not hold: whoever made it up, it is not what was written. */
+/** Endorsements in a list that do not hold: somebody has changed it. */
 export function keyProblems(shown: readonly TrailKey[]): string[] {
   return shown.flatMap(({ key, endorsement }) =>
     !endorsement || (endorsement.to === key && endorsementValid(endorsement))

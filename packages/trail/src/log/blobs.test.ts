@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { FaultyFiles } from '../testing/memory/faulty-files.ts'
+import { seededRandom } from '../testing/random.ts'
 import { Blobs, blobName } from './blobs.ts'
-import { FaultyFiles } from './faulty-files.ts'
-import { seededRandom } from './random.ts'
 
 const DATA = 'a payload that is too large for the log'
 const NAME = blobName(DATA)

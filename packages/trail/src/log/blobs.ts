@@ -1,7 +1,8 @@
-// Blobs: what is too large for the log, in files named by the SHA-256 of their content. A blob is synced before
-// the batch that names it, and checked against its name whenever it is read.
+// Blobs: what is too large for the log, in files named by their SHA-256. A blob is synced before the batch that names
+// it, and checked against its name at every read.
 import { hash } from 'node:crypto'
-import { ParleyError } from '@parley/core'
+import { limits, ParleyError } from '@parley/core'
+import type { StoredObject, StoredRecord } from '../entry.ts'
 import { damagedError } from '../errors.ts'
 import { type Files, readWhole, writeWhole } from './files.ts'
 
@@ -14,7 +15,6 @@ export interface BlobReport {
   readonly garbage: readonly string[]
   /** The content does not match the name. */
   readonly damaged: readonly string[]
-  /** Referred to, but not there. */
   readonly missing: readonly string[]
 }
 
@@ -26,9 +26,7 @@ export class Blobs {
     this.#files = files
   }
 
-  /**
-   * Keeps the data; resolves with nothing once it would survive a power loss. Keeping the same data again is harmless.
-   */
+  /** Keeps the data; resolves once it would survive a power loss. Keeping the same data again is harmless. */
   put(name: string, data: string): Promise<void> {
     const writing = this.#writing.get(name)
     if (writing) return writing
@@ -49,7 +47,6 @@ export class Blobs {
     return data.toString('utf8')
   }
 
-  /** Compares what is there with what is referred to. */
   check(referred: ReadonlySet<string>): BlobReport {
     const garbage: string[] = []
     const damaged: string[] = []
@@ -98,4 +95,8 @@ export function blobName(data: string | Uint8Array): string {
 
 function pathOf(name: string): string {
   return `${name.slice(0, 2)}/${name}`
+}
+
+export function isLarge(record: StoredRecord): record is StoredObject {
+  return record.kind === 'object' && Buffer.byteLength(record.data) > limits.objectInlineBytes
 }

@@ -1,5 +1,4 @@
-// The file layer on a real disk. Writes are synchronous, since they only reach the page cache; syncs run on libuv's
-// threads.
+// The file layer on a real disk. Writes are synchronous: they only reach the page cache. Syncs run on libuv's threads.
 import {
   closeSync,
   constants,
@@ -69,9 +68,7 @@ class DiskFile implements LogFile {
   }
 }
 
-/**
- * The files below `root`, which is made if it is missing. What Parley writes is for its owner alone (modes 0700, 0600).
- */
+/** The files below `root`, created if missing. What Parley writes is for its owner alone (modes 0700, 0600). */
 export class DiskFiles implements Files {
   readonly root: string
   readonly #readOnly: boolean

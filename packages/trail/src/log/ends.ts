@@ -1,11 +1,10 @@
 // Which segments of a log count, and where each of them ends: what their headers say of each other.
-import type { Files, LogFile } from './files.ts'
+import { type Files, readingFile } from './files.ts'
 import { readSegmentHeader, SEGMENT_HEADER, type SegmentHeader, segmentName, segmentNumber } from './segment.ts'
 
 /**
- * The bytes of each segment that count, ascending. A segment says where the one before it ends, so that bytes behind a
- * failed sync are never read; where nobody says so, because a header is damaged or the next one was removed, its `size`
- * must do.
+ * The bytes of each segment that count, ascending. The next segment says where one ends, so that bytes behind a failed
+ * sync are never read; where a header is damaged or the next segment was removed, `size` must do.
  */
 export function segmentEnds(
   headers: ReadonlyMap<number, SegmentHeader | undefined>,
@@ -27,20 +26,11 @@ export function readEnds(files: Files, trail: string, last: number): Map<number,
   const headers = new Map<number, SegmentHeader | undefined>()
   for (const segment of files.list('').map(segmentNumber)) {
     if (segment === undefined || segment > last) continue
-    const start = opened(files, segment, file => file.read(0, SEGMENT_HEADER))
+    const start = readingFile(files, segmentName(segment), file => file.read(0, SEGMENT_HEADER))
     const header = readSegmentHeader(start)
     if (header && header.trail !== trail) continue
     // Nothing but zeros: laid out in advance, and never used.
     if (header || start.some(byte => byte !== 0)) headers.set(segment, header?.segment === segment ? header : undefined)
   }
-  return segmentEnds(headers, segment => opened(files, segment, file => file.size))
-}
-
-function opened<Read>(files: Files, segment: number, read: (file: LogFile) => Read): Read {
-  const file = files.open(segmentName(segment), 'reading')
-  try {
-    return read(file)
-  } finally {
-    file.close()
-  }
+  return segmentEnds(headers, segment => readingFile(files, segmentName(segment), file => file.size))
 }

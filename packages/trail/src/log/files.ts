@@ -1,5 +1,4 @@
-// The file layer under the log: a small interface with two implementations, the disk (disk-files.ts) and a faulty
-// twin in memory (faulty-files.ts) that can lose, tear and refuse what a real disk can.
+// The file layer under the log: the disk (disk-files.ts), or a faulty twin (testing/memory/faulty-files.ts).
 export { writeWhole } from '@parley/keys/files'
 
 /** One open file. Writes go to the operating system at once; only `sync` makes them last. */
@@ -7,8 +6,10 @@ export interface LogFile {
   readonly size: number
   /** Puts all bytes at an offset, growing the file if need be. Throws a system error (`ENOSPC`, `EIO`, …). */
   write(data: Uint8Array, at: number): void
-  /** Resolves once everything written before the call would survive a power loss. After a rejection nothing written
-   * since the last good sync may be trusted, whatever a later sync says. */
+  /**
+   * Resolves once everything written before the call would survive a power loss. After a rejection nothing written
+   * since the last good sync may be trusted, whatever a later sync says.
+   */
   sync(): Promise<void>
   /** Up to `length` bytes at an offset; fewer only at the end of the file. */
   read(at: number, length: number): Buffer
@@ -19,10 +20,7 @@ export interface LogFile {
 /** What is only read can be read where nothing can be written. */
 export type OpenMode = 'reading' | 'existing' | 'create'
 
-/**
- * A folder and what is below it. Paths are relative, with `/`. Names made, renamed or removed last only after
- * `syncFolder`.
- */
+/** A folder and what is below it, by relative paths with `/`. Changes of names last only after `syncFolder`. */
 export interface Files {
   /** Opens for reading and writing, or for `reading` alone; `create` makes the file and fails if it is there. */
   open(path: string, how: OpenMode): LogFile
@@ -35,7 +33,6 @@ export interface Files {
   /** Removes a folder that is there and empty; nothing hangs on whether that lasts. */
   removeFolder(folder: string): void
   syncFolder(folder: string): Promise<void>
-  /** Bytes that can still be written, as far as anybody can tell. */
   free(): number
 }
 
@@ -44,12 +41,14 @@ export function isSystemError(cause: unknown): cause is NodeJS.ErrnoException & 
   return cause instanceof Error && 'code' in cause && /^E[A-Z]+$/.test(String(cause.code))
 }
 
-/** Reads a whole file, or undefined when there is none. */
 export function readWhole(files: Files, path: string): Buffer | undefined {
-  if (!files.exists(path)) return undefined
+  return files.exists(path) ? readingFile(files, path, file => file.read(0, file.size)) : undefined
+}
+
+export function readingFile<Read>(files: Files, path: string, read: (file: LogFile) => Read): Read {
   const file = files.open(path, 'reading')
   try {
-    return file.read(0, file.size)
+    return read(file)
   } finally {
     file.close()
   }

@@ -83,8 +83,7 @@ export function findFrame(source: Buffer, from: number, limit: number): number |
 }
 
 /**
- * Whether a frame with a number above `number` was ever started in `[from, limit)`, sound or not. Its number holds
- * zeros, which no text does.
+ * Whether a frame numbered above `number` was started in `[from, limit)`. Frame numbers hold zeros, text never does.
  */
 export function startsFrame(source: Buffer, from: number, limit: number, number: number): boolean {
   for (const at of marks(source, from, limit)) {

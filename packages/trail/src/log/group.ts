@@ -19,7 +19,6 @@ export class Group {
   /** Upper bound of the bytes, as the queue counts them. */
   bound = 0
   readonly settles: Settle[] = []
-  /** It begins a new segment. */
   rolls = false
   readonly entries: StoredEntry[] = []
   readonly objects: FramedObject[] = []
@@ -67,14 +66,12 @@ export class Group {
     this.settles.push(settle)
   }
 
-  /** The finished frame. */
   seal(number: number): Buffer {
     this.latest = (parseTimestamp(this.#latest) ?? 0) as Ticks
     sealFrame(this.#buffer, SEGMENT_HEADER, this.#length, { number, count: this.count, latest: this.latest })
     return this.#buffer.subarray(SEGMENT_HEADER, this.#length)
   }
 
-  /** The finished frame behind the header of a new segment. */
   sealWith(header: SegmentHeader): Buffer {
     writeSegmentHeader(this.#buffer, header)
     return this.#buffer.subarray(0, this.#length)
@@ -88,7 +85,6 @@ export class Group {
   }
 }
 
-/** Bytes that a batch takes at most. */
 export function batchBound(records: readonly StoredRecord[]): number {
   let bytes = 0
   for (const record of records) bytes += recordBound(record)

@@ -4,7 +4,7 @@ import type { LogPoint } from '../index/contract.ts'
 import { trailLimits } from '../limits.ts'
 import type { Damage, RunHead } from '../store/store.ts'
 import { segmentEnds } from './ends.ts'
-import { type Files, type LogFile, readWhole, writeWhole } from './files.ts'
+import { type Files, type LogFile, readingFile, readWhole, writeWhole } from './files.ts'
 import { FRAME_HEADER, startsFrame } from './frame.ts'
 import {
   readSegmentHeader,
@@ -15,8 +15,7 @@ import {
   segmentNumber,
   segmentVersion,
 } from './segment.ts'
-import { noteHeads } from './tail-heads.ts'
-import { type WalkedGap, walkFrames } from './walk.ts'
+import { noteHeads, type WalkedGap, walkFrames } from './walk.ts'
 
 const QUARANTINE = 'quarantine'
 
@@ -54,43 +53,22 @@ export async function openLog(files: Files): Promise<OpenedLog> {
     })
     headers.delete(number)
   }
-  const segments = segmentEnds(headers, number => sizeOf(files, number))
+  const segments = segmentEnds(headers, number => readingFile(files, segmentName(number), file => file.size))
   for (const number of headers.keys()) if (!segments.has(number)) await putAway(files, number)
   const last = [...segments.keys()].at(-1)
   if (last === undefined) {
-    const end = { segment: 0, end: 0, frame: 0 }
-    return {
-      trail,
-      segments,
-      end,
-      tailHeads: new Map(),
-      floor: 0 as Ticks,
-      damage,
-      continues: false,
-      nextSegment: greatest + 1,
-    }
+    const empty = { end: { segment: 0, end: 0, frame: 0 }, tailHeads: new Map(), floor: 0 as Ticks, continues: false }
+    return { trail, segments, ...empty, damage, nextSegment: greatest + 1 }
   }
   const tail = await readTail(files, last, headers.get(last), damage)
   segments.set(last, tail.end.end)
   return { trail, segments, ...tail, damage, nextSegment: greatest + 1 }
 }
 
-function sizeOf(files: Files, segment: number): number {
-  const file = files.open(segmentName(segment), 'reading')
-  const { size } = file
-  file.close()
-  return size
-}
-
-/**
- * A segment's header; undefined when the header is lost but frames are there; `unused` when nothing was ever committed
- * to it.
- */
+/** A segment's header; undefined when it is lost but frames are there; `unused` when nothing was ever committed. */
 async function inspect(files: Files, number: number, damage: Damage[]): Promise<SegmentHeader | undefined | 'unused'> {
   const name = segmentName(number)
-  const file = files.open(name, 'reading')
-  const start = file.read(0, SEGMENT_HEADER)
-  file.close()
+  const start = readingFile(files, name, file => file.read(0, SEGMENT_HEADER))
   const version = segmentVersion(start)
   if (version !== undefined && version !== SEGMENT_VERSION) {
     throw new ParleyError(
@@ -118,10 +96,7 @@ async function inspect(files: Files, number: number, damage: Damage[]): Promise<
   return 'unused'
 }
 
-/**
- * A segment that was given up, and could not be removed then: its frame was tried again in the next one, or its callers
- * heard that it failed.
- */
+/** A segment that was given up and is still there: its frame was retried in the next one, or failed. */
 async function putAway(files: Files, segment: number): Promise<void> {
   await quarantine(files, segment, 0, readWhole(files, segmentName(segment))!)
   files.remove(segmentName(segment))
@@ -151,7 +126,7 @@ async function readTail(
         if (found.last && isOneFrame(file, found, frame)) {
           await quarantine(files, segment, found.at, file.read(found.at, found.end - found.at))
         } else {
-          // It stays where it is, for whoever looks into it, and counts as part of the segment.
+          // It stays where it is as evidence, and counts as part of the segment.
           continues = false
           end = found.end
           damage.push({
@@ -178,10 +153,7 @@ async function readTail(
   }
 }
 
-/**
- * At most one frame is on its way to disk, so where a second one was started, it was not a crash that spoiled the
- * first.
- */
+/** At most one frame is on its way to disk: where a second one was started, no crash spoiled the first. */
 function isOneFrame(file: LogFile, gap: WalkedGap, lastFrame: number): boolean {
   const length = gap.end - gap.at
   if (length > trailLimits.batchBytes + FRAME_HEADER) return false

@@ -1,6 +1,6 @@
 import type { Ticks } from '@parley/core'
 import { expect, test } from 'vitest'
-import { FaultyFiles } from './faulty-files.ts'
+import { FaultyFiles } from '../testing/memory/faulty-files.ts'
 import { readWhole, writeWhole } from './files.ts'
 import { openLog } from './open.ts'
 import { SegmentReader } from './reader.ts'

@@ -1,5 +1,4 @@
-// The reading end of the log, for the main thread and the index's alike: bytes of any segment up to where they count,
-// and the raw records for verification.
+// The reading end of the log, on any thread: bytes of segments up to where they count, raw records for verification.
 import type { RunId } from '@parley/core'
 import type { StoredRecord } from '../entry.ts'
 import { indexLimits } from '../index/limits.ts'
@@ -8,8 +7,7 @@ import { type Files, type LogFile, writeWhole } from './files.ts'
 import { frameRecords, sealFrame } from './frame.ts'
 import { blankRecord, KIND_HOLE, type RecordSpan, readRecord, recordRun } from './record.ts'
 import { readSegmentHeader, SEGMENT_HEADER, segmentName } from './segment.ts'
-import { noteHeads } from './tail-heads.ts'
-import { walkFrames } from './walk.ts'
+import { noteHeads, type WalkedFrame, type WalkedGap, walkFrames } from './walk.ts'
 
 export class SegmentReader {
   readonly #files: Files
@@ -23,7 +21,6 @@ export class SegmentReader {
     this.#ends = new Map(ends)
   }
 
-  /** A segment now counts up to here. */
   extend(segment: number, end: number): void {
     this.#ends.set(segment, end)
   }
@@ -45,16 +42,15 @@ export class SegmentReader {
     return segment === this.segments().at(-1) ? undefined : this.#ends.get(segment)
   }
 
-  /** Up to `length` bytes; none where the file is gone, so that whoever reads it finds that they are missing. */
+  /** Up to `length` bytes; none where the file is gone, so that the reader finds them missing. */
   read(segment: number, at: number, length: number): Buffer {
-    const end = this.#ends.get(segment) ?? 0
+    const end = this.sizeOf(segment)
     return this.#file(segment)?.read(at, Math.min(length, end - at)) ?? Buffer.alloc(0)
   }
 
   /** Raw records of one segment, a frame at a time; damaged places as findings. */
   *scan(segment: number, run: RunId | undefined): Generator<readonly ScannedRecord[]> {
-    const end = this.#ends.get(segment) ?? 0
-    for (const found of walkFrames((at, length) => this.read(segment, at, length), SEGMENT_HEADER, end)) {
+    for (const found of this.#walk(segment)) {
       if (found.kind === 'gap') {
         const where = `${segmentName(segment)}, bytes ${found.at} to ${found.end}`
         yield [{ kind: 'damage', where, message: `${where}: not a sound commit` }]
@@ -69,20 +65,16 @@ export class SegmentReader {
     }
   }
 
-  /** The newest entry of each run in a segment. */
   heads(segment: number): Map<RunId, RunHead> {
     const heads = new Map<RunId, RunHead>()
-    const end = this.sizeOf(segment)
-    for (const found of walkFrames((at, length) => this.read(segment, at, length), SEGMENT_HEADER, end)) {
+    for (const found of this.#walk(segment)) {
       if (found.kind === 'frame') noteHeads(found, heads)
     }
     return heads
   }
 
-  /** Whether any record of a segment is one of those looked for. */
   some(segment: number, wanted: (source: Buffer, span: RecordSpan) => boolean): boolean {
-    const end = this.#ends.get(segment) ?? 0
-    for (const found of walkFrames((at, length) => this.read(segment, at, length), SEGMENT_HEADER, end)) {
+    for (const found of this.#walk(segment)) {
       if (found.kind === 'gap') continue
       for (const span of frameRecords(found.source, found.frame)) {
         if (span.kind !== KIND_HOLE && wanted(found.source, span)) return true
@@ -91,14 +83,17 @@ export class SegmentReader {
     return false
   }
 
-  /** Bytes of a segment that count. */
+  #walk(segment: number): Generator<WalkedFrame | WalkedGap> {
+    return walkFrames((at, length) => this.read(segment, at, length), SEGMENT_HEADER, this.sizeOf(segment))
+  }
+
   sizeOf(segment: number): number {
     return this.#ends.get(segment) ?? 0
   }
 
   /**
-   * Removes a finished segment. Only its header says where the one before it ends: that one is cut there first, so that
-   * what stands behind is never taken for part of the log.
+   * Removes a finished segment. Only its header says where the one before it ends: that one is cut first, so that what
+   * stands behind is never taken for part of the log.
    */
   async drop(segment: number): Promise<void> {
     const header = readSegmentHeader(this.read(segment, 0, SEGMENT_HEADER))
@@ -128,7 +123,7 @@ export class SegmentReader {
 
   /** Wipes records of a finished segment, by a copy that takes the segment's place. Returns the bytes wiped. */
   async wipe(segment: number, gone: (source: Buffer, span: RecordSpan) => boolean): Promise<number> {
-    const end = this.#ends.get(segment) ?? 0
+    const end = this.sizeOf(segment)
     const copy = this.read(segment, 0, end)
     let wiped = 0
     for (const found of walkFrames((at, length) => copy.subarray(at, at + length), SEGMENT_HEADER, end)) {
@@ -157,7 +152,7 @@ export class SegmentReader {
     let file = this.#open.get(segment)
     this.#open.delete(segment)
     // A handle remembers the size that it was opened with; the segment being written grows behind it.
-    if (file && file.size < (this.#ends.get(segment) ?? 0)) {
+    if (file && file.size < this.sizeOf(segment)) {
       file.close()
       file = undefined
     }

@@ -133,3 +133,11 @@ export function blankRecord(target: Buffer, span: RecordSpan): void {
   target[span.start] = KIND_HOLE
   target.writeUInt32LE(span.end - span.start - RECORD_HEADER, span.start + 4)
 }
+
+/** Records one behind the other. */
+export function packRecords(records: readonly StoredRecord[], bound = recordBound): Buffer {
+  const target = Buffer.allocUnsafe(records.reduce((sum, record) => sum + bound(record), 0))
+  let length = 0
+  for (const record of records) length = writeRecord(target, length, record)
+  return target.subarray(0, length)
+}

@@ -1,14 +1,13 @@
-// The newest entry of each run, as the log itself has it. A batch that does not follow it is refused here, whatever
-// anybody above believes: neither an index that lost something nor a state that was kept can put a second entry into a
-// place that is taken.
+// The newest entry of each run, as the log itself has it. A batch that does not follow it is refused here, whatever the
+// caller believes: neither an index that lost something nor a kept state can put a second entry into a taken place.
 import { invariant, ParleyError, type RunId } from '@parley/core'
 import type { StoredEntry, StoredRecord } from '../entry.ts'
 import type { RunHead } from '../store/store.ts'
 import { viewFollows, viewTail } from './view.ts'
 
 /**
- * Where one run stands. One object for each run, changed in place, since every append asks for it: two maps and a new
- * object for each append took about a tenth of its processor time.
+ * Where one run stands. One object per run, changed in place: every append needs it, and two maps with a new object per
+ * append took about a tenth of its processor time.
  */
 interface Standing {
   readonly run: RunId

@@ -1,5 +1,5 @@
-// The files of the log: `00000001.seg`, `00000002.seg`, … Each opens with a header that says where the one before it
-// ends, so that bytes behind that point (a frame whose sync failed) are never read again.
+// The files of the log: `00000001.seg`, `00000002.seg`, … Each header says where the previous segment ends, so that
+// bytes behind that point (a frame whose sync failed) are never read again.
 import { crc32 } from 'node:zlib'
 import type { Ticks } from '@parley/core'
 
@@ -43,10 +43,7 @@ export function writeSegmentHeader(target: Buffer, header: SegmentHeader): void 
   target.writeUInt32LE(crc32(target.subarray(0, SEGMENT_HEADER - 4)), SEGMENT_HEADER - 4)
 }
 
-/**
- * The version of the format of a segment, if its header is sound; headers of all versions have the same size and
- * checksum.
- */
+/** The format version of a segment with a sound header; all versions share the header's size and checksum. */
 export function segmentVersion(source: Buffer): number | undefined {
   if (source.length < SEGMENT_HEADER || source.readUInt32LE(0) !== MAGIC) return undefined
   const sound = source.readUInt32LE(SEGMENT_HEADER - 4) === crc32(source.subarray(0, SEGMENT_HEADER - 4))

@@ -1,5 +1,5 @@
 // The tail of a view's canonical text. Keys are sorted, so every view ends with
-// `"integrity":{…},"prev_hash":…,"timestamp":"…","workspace":…}`. A quote inside a string is escaped, so the last match
+// `"integrity":{…},"prev_hash":…,"timestamp":"…","workspace":…}`. Quotes inside strings are escaped, so the last match
 // of a key is the key itself, and everything before it has a fixed width.
 import type { Timestamp, WorkspaceId } from '@parley/core'
 
@@ -11,7 +11,6 @@ const WORKSPACE_KEY = ',"workspace":'
 const TIMESTAMP_LENGTH = 27
 const HASH_LENGTH = 64
 
-/** The header timestamp of a view, without parsing the view. */
 export function viewTimestamp(view: string): Timestamp {
   const key = view.lastIndexOf(WORKSPACE_KEY)
   return view.slice(key - 1 - TIMESTAMP_LENGTH, key - 1) as Timestamp
@@ -72,7 +71,6 @@ function parseWorkspace(view: string, at: number): WorkspaceId | null | undefine
   }
 }
 
-/** The canonical text of the local view, whose hash is the anchor. */
 export function localView(tail: ViewTail, lastLocal: string | null): string {
   return `${tail.shared}},"prev_hash":${lastLocal === null ? 'null' : `"${lastLocal}"`}${tail.end}`
 }

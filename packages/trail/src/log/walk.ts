@@ -1,13 +1,15 @@
 // Walking over the frames of one segment in windows, so that memory stays bounded whatever a segment holds.
+
+import type { RunId } from '@parley/core'
 import { trailLimits } from '../limits.ts'
-import { FRAME_HEADER, type FrameSpan, findFrame, frameLength, readFrame } from './frame.ts'
+import type { RunHead } from '../store/store.ts'
+import { FRAME_HEADER, type FrameSpan, findFrame, frameLength, frameRecords, readFrame } from './frame.ts'
+import { KIND_ENTRY, recordHash, recordRun } from './record.ts'
 
 export interface WalkedFrame {
   readonly kind: 'frame'
-  /** The buffer that `frame` points into. */
   readonly source: Buffer
   readonly frame: FrameSpan
-  /** Offset of the frame in its segment. */
   readonly at: number
 }
 
@@ -21,9 +23,7 @@ export interface WalkedGap {
 
 type ReadBytes = (at: number, length: number) => Buffer
 
-/**
- * Sound frames and the gaps between them in `[from, end)`. Zeros behind the last frame are no gap: they were laid out.
- */
+/** Sound frames and the gaps between them in `[from, end)`. Zeros behind the last frame are no gap. */
 export function* walkFrames(read: ReadBytes, from: number, end: number): Generator<WalkedFrame | WalkedGap> {
   let base = from
   let window: Buffer = Buffer.alloc(0)
@@ -59,4 +59,17 @@ function lastUsed(bytes: Buffer): number {
   while (length >= 8 && bytes.readUInt32LE(length - 4) === 0 && bytes.readUInt32LE(length - 8) === 0) length -= 8
   while (length > 0 && bytes[length - 1] === 0) length--
   return length
+}
+
+/** The newest entry of each run in a frame. Of two entries in the same place the first counts, as in the index. */
+export function noteHeads({ source, frame }: WalkedFrame, heads: Map<RunId, RunHead>): void {
+  try {
+    for (const span of frameRecords(source, frame)) {
+      if (span.kind !== KIND_ENTRY) continue
+      const run = recordRun(source, span)
+      if (span.seq > (heads.get(run)?.seq ?? 0)) heads.set(run, { run, seq: span.seq, hash: recordHash(source, span) })
+    }
+  } catch {
+    // A malformed record in a sound frame: what is missing shows as a gap in the numbers of its run.
+  }
 }

@@ -1,5 +1,5 @@
-// The writing end of the log: group commit, one frame at a time, into segments that were laid out in advance.
-// Group commit runs across all runs of a store; a caller is answered only after its frame was synced.
+// The writing end of the log: group commit across all runs, one frame at a time, into segments that were laid out
+// ahead. A caller is answered only after its frame was synced.
 import { invariant, ParleyError, type Ticks } from '@parley/core'
 import type { StoredRecord } from '../entry.ts'
 import { commitError } from '../errors.ts'
@@ -10,6 +10,7 @@ import type { RunHead } from '../store/store.ts'
 import type { Files, LogFile } from './files.ts'
 import { batchBound, Group, type Settle } from './group.ts'
 import type { OpenedLog } from './open.ts'
+import { pause } from './pause.ts'
 import type { RunHeads } from './run-heads.ts'
 import { SEGMENT_HEADER, segmentName } from './segment.ts'
 
@@ -44,7 +45,6 @@ export class LogWriter {
   /** After a failed write or sync nothing more goes into the current segment. */
   #suspect = false
   #prepared: Promise<Segment> | undefined
-  /** Segments that were given up and are still there. */
   readonly #left = new Set<number>()
   #nextNumber: number
   #nextCapacity: number
@@ -114,8 +114,7 @@ export class LogWriter {
   }
 
   /**
-   * Finishes the current segment: an empty commit begins the next one. For whoever wants to remove what the current one
-   * holds. Fails as a batch does.
+   * Finishes the current segment, so that it can be removed: an empty commit begins the next. Fails as a batch does.
    */
   async roll(): Promise<void> {
     if (this.#closed) throw new ParleyError('trail_closed', 'The trail is closed.')
@@ -187,8 +186,7 @@ export class LogWriter {
       try {
         await this.#write(group, frame)
       } catch {
-        // A sync that failed is never trusted later: the frame goes into a new segment, which records where this one
-        // ends.
+        // A failed sync is never trusted later: the frame goes into a new segment, which records where this one ends.
         this.#suspect = true
         await this.#write(group, frame)
       }
@@ -204,9 +202,7 @@ export class LogWriter {
     return undefined
   }
 
-  /**
-   * The callers hear that nothing was recorded: try to make that so even if the process dies before the next commit.
-   */
+  /** The callers hear that nothing was recorded: make that so even if the process dies before the next commit. */
   #forsake(): void {
     try {
       if (this.#suspect) this.#segment?.file.truncate(this.#segment.end)
@@ -229,10 +225,7 @@ export class LogWriter {
     if (segment.end > segment.capacity / 2) this.#prepare()
   }
 
-  /**
-   * A segment that was continued after a restart lost its zeros when it was closed; without them each sync would carry
-   * metadata.
-   */
+  /** A segment continued after a restart lost its zeros at closing; without them each sync carries metadata. */
   #layOut(segment: Segment, bytes: number): void {
     if (segment.end + bytes <= segment.file.size) return
     const room = Math.min(segment.capacity - segment.file.size, ZEROS.length)
@@ -242,8 +235,7 @@ export class LogWriter {
   /** Starts a new segment with this frame; the old one ends where it was last durable. */
   async #rotate(group: Group, frame: number): Promise<void> {
     const bytes = SEGMENT_HEADER + group.frameBytes
-    // What rolls makes room: it must not lay out a large segment for that. One that lies ready has the lower number,
-    // and comes first.
+    // Rolling makes room, so it must not lay out a large segment. A prepared one has the lower number and comes first.
     const fresh = group.rolls && !this.#prepared
     const next = fresh ? await this.#create(this.#firstCapacity) : await this.#take(bytes)
     const old = this.#segment
@@ -269,10 +261,7 @@ export class LogWriter {
     if (old) this.#retire(old)
   }
 
-  /**
-   * The segment laid out in advance, or one with just the room needed where that failed, for instance for want of
-   * space.
-   */
+  /** The segment laid out ahead, or one of just the size needed where that failed, for instance for lack of space. */
   async #take(bytes: number): Promise<Segment> {
     this.#prepare()
     const prepared = await this.#prepared?.catch(() => undefined)
@@ -295,7 +284,7 @@ export class LogWriter {
   #prepare(): void {
     if (this.#prepared) return
     this.#prepared = this.#create(this.#affordable(this.#nextCapacity))
-    // Whoever needs the segment sees the failure; until then it is nobody's.
+    // The commit that needs the segment sees the failure.
     this.#prepared.catch(() => {})
   }
 
@@ -312,7 +301,7 @@ export class LogWriter {
     try {
       for (let at = 0; at < capacity; at += ZEROS.length) {
         file.write(ZEROS.subarray(0, Math.min(ZEROS.length, capacity - at)), at)
-        await new Promise(resolve => setImmediate(resolve))
+        await pause()
       }
       await file.sync()
       await this.#files.syncFolder('')

@@ -1,14 +1,11 @@
 // Who may read what of a trail (W-TRAIL-19, 20). A reader that reaches outside gets an empty result, never an error;
-// where the rules want the attempt on record, the entry to append is proposed to the runtime.
+// where the rules want the attempt on record, the entry is proposed to the runtime.
 import { assertNever, type UserId, type WorkspaceId } from '@parley/core'
 import type { ProposedEntry } from '../entry.ts'
 import type { DenialReason, UserState } from '../events/index.ts'
 import type { RunModel } from './model.ts'
 
-/**
- * The agent bound to a workspace; the root's is the coordinator. `global` is set where an observer was configured for
- * it.
- */
+/** The agent of a workspace; the root's is the coordinator. `global`: an observer was configured for it. */
 interface AgentReader {
   readonly kind: 'agent'
   readonly workspace: WorkspaceId
@@ -90,9 +87,7 @@ function userAccess(reader: UserReader, reach: Reach, model: RunModel): Access {
   return { workspaces: granted(reach, own), denials }
 }
 
-/**
- * Whoever asks for the global scope and may not have it finds nothing, not even what is theirs: the result is empty.
- */
+/** A reader who asks for the global scope without access to it gets an empty result, without their own entries. */
 function granted(reach: Reach, allowed: ReadonlySet<WorkspaceId>): ReadonlySet<WorkspaceId> {
   return reach.scope === 'global' ? new Set() : allowed
 }

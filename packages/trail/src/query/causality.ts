@@ -1,5 +1,5 @@
-// What happened before what (W-CLOCK-06): in one workspace the order of the trail, between workspaces only four kinds
-// of link and their transitive closure. Everything else is concurrent, whatever the timestamps say.
+// What happened before what (W-CLOCK-06): in one workspace the order of the trail, between workspaces four kinds of
+// link and their transitive closure. All else is concurrent, whatever the timestamps say.
 import type { Entry } from '../entry.ts'
 import type { EventType } from '../events/index.ts'
 
@@ -53,10 +53,7 @@ export class CausalOrder {
     return this.#reaches(b, a) ? 'after' : 'concurrent'
   }
 
-  /**
-   * For each of these, those of them that come before it with none of them in between, and perhaps some from further
-   * back. Two without a path from one to the other are concurrent.
-   */
+  /** For each, those right before it, and perhaps earlier ones. Two without a path between them are concurrent. */
   before(seqs: readonly number[]): ReadonlyMap<number, readonly number[]> {
     const wanted = new Set(seqs)
     const found = new Map<number, readonly number[]>()

@@ -1,5 +1,4 @@
-// The read model of one run: what queries need to know about workspaces (state, owner history, originator, group,
-// visibility). It is folded from entries and decides nothing.
+// The read model of one run: what queries need to know about workspaces. Folded from entries; it decides nothing.
 import type { UserId, WorkspaceId } from '@parley/core'
 import type { EntryDraft } from '../entry.ts'
 import { type EventBody, type EventType, isTerminal, type WorkspaceState } from '../events/index.ts'
@@ -22,7 +21,6 @@ export interface WorkspaceFacts {
   readonly children: Set<WorkspaceId>
 }
 
-/** The model as plain data. */
 export interface ModelState {
   readonly workspaces: Map<WorkspaceId, WorkspaceFacts>
   readonly root: WorkspaceId | undefined
@@ -31,9 +29,7 @@ export interface ModelState {
 
 /** What is known of a run although retention has deleted entries that told of it (W-TRAIL-28). */
 interface LostFacts {
-  /**
-   * `seq` of the newest deleted entry that was filed under a workspace: nothing is filed so behind the end of a run.
-   */
+  /** `seq` of the newest deleted entry that was filed under a workspace: none follows the end of a run. */
   filed: number | undefined
   /** `seq` of the entry that ended the run, where the facts of the root do not tell. */
   end: number | undefined
@@ -59,7 +55,6 @@ export class RunModel {
     fold?.(this, entry.body, seq)
   }
 
-  /** The run's root is terminal. */
   get ended(): boolean {
     return this.end !== undefined
   }
@@ -77,15 +72,11 @@ export class RunModel {
     this.#lost.filed = seq
   }
 
-  /**
-   * The run has ended: at `seq`, or where that is not on record any more, with the newest deleted entry that can have
-   * been it.
-   */
+  /** The run has ended: at `seq`, or where that is unknown, with the newest deleted entry that can have been it. */
   endedBy(seq: number | undefined): void {
     this.#lost.end ??= seq ?? this.#lost.filed
   }
 
-  /** A workspace and everything below it. */
   subtree(workspace: WorkspaceId): Set<WorkspaceId> {
     const found = new Set<WorkspaceId>([workspace])
     for (const each of found) for (const child of this.workspaces.get(each)?.children ?? []) found.add(child)
@@ -97,10 +88,6 @@ export class RunModel {
     const found = this.subtree(workspace)
     for (const each of this.workspaces.get(workspace)?.visible ?? []) found.add(each)
     return found
-  }
-
-  ownerAt(workspace: WorkspaceId, seq: number): string | undefined {
-    return this.workspaces.get(workspace)?.owners.findLast(each => each.from <= seq)?.owner
   }
 }
 

@@ -59,7 +59,6 @@ const TrailAggregateSchema = Type.Object(
     filter: TrailFilterSchema,
     /** One dimension, or `body.` and a path. */
     group: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-    /** A body path that holds numbers. */
     sum: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
   },
   { additionalProperties: false },

@@ -1,8 +1,7 @@
-// Grouping by a dimension (W-TRAIL-18). A store groups by what stands in an entry; what follows from the workspace
-// (originator, owner, group) is worked out here.
-import { assertNever, type WorkspaceId } from '@parley/core'
+// Grouping by a dimension (W-TRAIL-18); originator, owner and group follow from the workspace and are derived here.
+import type { WorkspaceId } from '@parley/core'
 import type { AggregateRow, StoreFilter, TrailStore } from '../store/store.ts'
-import type { RunModel, WorkspaceFacts } from './model.ts'
+import type { RunModel } from './model.ts'
 import { ownedSpans } from './query.ts'
 
 interface Grouping {
@@ -34,7 +33,7 @@ export async function groupedRows(
     case 'group': {
       const rows = await store.aggregate({ ...query, groupBy: 'workspace' })
       const { workspaces } = await model()
-      const keyOf = (key: AggregateRow['key']) => derivedKey(group, workspaces.get(key as WorkspaceId))
+      const keyOf = (key: AggregateRow['key']) => workspaces.get(key as WorkspaceId)?.[group] ?? null
       return merged(rows.map(row => ({ ...row, key: keyOf(row.key) })))
     }
     case 'owner':
@@ -59,18 +58,6 @@ async function byOwner(store: TrailStore, grouping: Grouping, model: RunModel): 
   return rows
 }
 
-function derivedKey(dimension: 'originator' | 'group', facts: WorkspaceFacts | undefined): string | null {
-  switch (dimension) {
-    case 'originator':
-      return facts?.originator ?? null
-    case 'group':
-      return facts?.group ?? null
-    default:
-      return assertNever(dimension)
-  }
-}
-
-/** Rows that ended up with the same key, added up. */
 function merged(rows: readonly AggregateRow[]): AggregateRow[] {
   const sums = new Map<AggregateRow['key'], AggregateRow>()
   for (const row of rows) {

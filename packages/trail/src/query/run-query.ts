@@ -1,5 +1,4 @@
-// Questions about one run: a query or an aggregate is checked, narrowed to what its reader may see, and answered by the
-// store. Readers see durable entries only.
+// Queries of one run: checked, narrowed to what the reader may see, answered by the store from durable entries.
 import { asParleyError, err, invariant, ok, type Result, type RunId } from '@parley/core'
 import type { Entry, ProposedEntry } from '../entry.ts'
 import { trailLimits } from '../limits.ts'
@@ -93,10 +92,7 @@ export class RunQueries {
     return { ...access, filter: storeFilter(this.#run, plain, access, model) }
   }
 
-  /**
-   * The local chain's own links: what stands before an entry there may be on another page, left out by the filter, or
-   * deleted.
-   */
+  /** The local chain's links: an entry's predecessor may be on another page, filtered out, or deleted. */
   async #asLocal(entries: readonly Entry[]): Promise<Entry[]> {
     const before = new Predecessors(this.#store, this.#run)
     const shown: Entry[] = []

@@ -2,7 +2,7 @@
 // concurrency is shown, and what a runtime measured counts before what an agent reported.
 import { ManualClock, SeededIds, unwrap, type WorkspaceId } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
-import { memoryDisks, openMemoryStore } from '../open-memory.ts'
+import { memoryDisks, openMemoryStore } from '../testing/memory/open-memory.ts'
 import { ScriptedRun } from '../testing/scripted-run.ts'
 import { Trail } from '../trail.ts'
 import { compareRuns, highwayActivity, messageFlow, runOverview, workspaceTimeline } from './views.ts'

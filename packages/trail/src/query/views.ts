@@ -1,5 +1,4 @@
-// The standard views and the comparison of runs (W-TRAIL-22, 23). Views are queries, not stores, and obey the same
-// access rules.
+// The standard views and the comparison of runs (W-TRAIL-22, 23). Views are queries and obey the same access rules.
 import {
   assertNever,
   durationMs,
@@ -67,9 +66,7 @@ interface TimelineView extends View {
 
 /** A view across workspaces (W-CLOCK-06). */
 interface AcrossWorkspaces extends View {
-  /**
-   * For each entry, by `seq`, the shown ones right before it. Two without a path from one to the other are concurrent.
-   */
+  /** For each entry, by `seq`, the shown ones right before it. Two without a path between them are concurrent. */
   readonly before: Readonly<Record<number, readonly number[]>>
 }
 
@@ -79,7 +76,6 @@ interface MessageFlow extends AcrossWorkspaces {
   readonly edges: readonly MessageEdge[]
 }
 
-/** The metrics of one run, the same list for every run. */
 export interface RunMetrics extends View {
   readonly run: RunId
   readonly total_cost: number
@@ -185,8 +181,7 @@ export async function highwayActivity(
   const linked =
     user === undefined ? found : await gather(run, reader, { event_type: [...LINKED_EVENTS, 'recovery_completed'] })
   if (!linked.ok) return linked
-  const { workspaces } = await run.model()
-  const roles = new Set([...workspaces.values()].map(({ role }) => role))
+  const roles = await rolesOf(run)
   const entries = found.value.filter(entry => HIGHWAY_EVENTS.includes(entry.event_type) || isHuman(entry.actor, roles))
   const known = new Map([...linked.value, ...entries].map(entry => [entry.seq, entry]))
   const order = new CausalOrder([...known.values()])
@@ -203,8 +198,7 @@ export async function compareRuns(
   for (const run of runs) {
     const found = await gather(run, reader, {})
     if (!found.ok) return found
-    const { workspaces } = await run.model()
-    metrics.push(measure(run.id, found.value, new Set([...workspaces.values()].map(({ role }) => role))))
+    metrics.push(measure(run.id, found.value, await rolesOf(run)))
   }
   return ok(metrics)
 }
@@ -256,6 +250,10 @@ async function gather(run: RunTrail, reader: TrailReader, filter: TrailFilter): 
 
 function is<T extends EventType>(entry: Entry, type: T): entry is Entry<T> & { readonly body: EventBody<T> } {
   return entry.event_type === type
+}
+
+async function rolesOf(run: RunTrail): Promise<ReadonlySet<string>> {
+  return new Set([...(await run.model()).workspaces.values()].map(({ role }) => role))
 }
 
 function isHuman(actor: string, roles: ReadonlySet<string>): boolean {

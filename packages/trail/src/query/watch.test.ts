@@ -1,8 +1,8 @@
 // Live watching (W-TRAIL-21): from a position, without gap or duplicate, whatever falls between a page and the next.
 import { ManualClock, SeededIds, type Ticks, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { openMemoryStore } from '../open-memory.ts'
 import type { TrailStore } from '../store/store.ts'
+import { openMemoryStore } from '../testing/memory/open-memory.ts'
 import { ScriptedRun } from '../testing/scripted-run.ts'
 import { Trail } from '../trail.ts'
 

@@ -1,12 +1,10 @@
-// Watching a run (W-TRAIL-21): a query that is asked again after each commit. A slow reader costs the writer nothing:
-// it is behind, and catches up by query.
+// Watching a run (W-TRAIL-21): a query repeated after each commit, so that a slow reader costs the writer nothing.
 import type { RunId } from '@parley/core'
 import { trailLimits } from '../limits.ts'
 import type { TrailReader } from './access.ts'
 import type { TrailFilter } from './query.ts'
 import type { QueryPage, RunQueries } from './run-query.ts'
 
-/** The commits of one run, for whoever watches it. */
 class RunCommits {
   watchers = 0
   /** Grows with every commit, so that a watcher can tell whether it missed one. */
@@ -36,10 +34,7 @@ class RunCommits {
   }
 }
 
-/**
- * Who watches which run. A watch outlives the object that it was asked of: a run that has ended is released, and
- * another object appends to it.
- */
+/** Who watches which run. A watch outlives its RunTrail: an ended run is released, and another object appends to it. */
 export class RunWatchers {
   readonly #runs = new Map<RunId, RunCommits>()
 
@@ -60,47 +55,27 @@ export class RunWatchers {
   }
 }
 
-export class RunWatch {
-  readonly #run: RunId
-  readonly #queries: RunQueries
-  readonly #watchers: RunWatchers
-
-  constructor(run: RunId, queries: RunQueries, watchers: RunWatchers) {
-    this.#run = run
-    this.#queries = queries
-    this.#watchers = watchers
-  }
-
-  async *pages(
-    filter: TrailFilter & { readonly after?: number },
-    reader: TrailReader,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<QueryPage> {
-    const commits = this.#watchers.join(this.#run)
-    try {
-      yield* this.#pages(commits, filter, reader, signal)
-    } finally {
-      this.#watchers.leave(this.#run, commits)
-    }
-  }
-
-  async *#pages(
-    commits: RunCommits,
-    filter: TrailFilter & { readonly after?: number },
-    reader: TrailReader,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<QueryPage> {
-    let { after = 0, ...rest } = filter
-    for (;;) {
-      if (signal?.aborted) return
+export async function* watchRun(
+  run: RunId,
+  queries: RunQueries,
+  watchers: RunWatchers,
+  { after = 0, ...filter }: TrailFilter & { readonly after?: number },
+  reader: TrailReader,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<QueryPage> {
+  const commits = watchers.join(run)
+  try {
+    while (!signal?.aborted) {
       const { count, durable } = commits
-      const page = await this.#queries.query({ ...rest, after, limit: trailLimits.watchEntries }, reader)
+      const page = await queries.query({ ...filter, after, limit: trailLimits.watchEntries }, reader)
       if (!page.ok) throw page.error
+      const { entries, more, cursor } = page.value
       // What the filter passed over need not be looked at again.
-      after = page.value.more ? page.value.cursor : Math.max(page.value.cursor, durable)
-      if (page.value.entries.length > 0) yield page.value
-      if (page.value.more || commits.count !== count) continue
-      await commits.next(signal)
+      after = more ? cursor : Math.max(cursor, durable)
+      if (entries.length > 0) yield page.value
+      if (!more && commits.count === count) await commits.next(signal)
     }
+  } finally {
+    watchers.leave(run, commits)
   }
 }

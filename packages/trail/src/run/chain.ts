@@ -1,6 +1,6 @@
 // The two hash chains (W-TRAIL-11, 12, 14): canonical views, their hashes, and the anchor of the local in the global
-// one. The canonical text is put together here by hand, in the order of its keys, so that the parts that both views
-// share are encoded once.
+// one. The canonical text is composed by hand, in the order of its keys, so that parts common to both views are encoded
+// once.
 import { hash } from 'node:crypto'
 import { canonicalize, canonicalString } from '@parley/core'
 import { type Entry, type EntryDraft, HASH_ALGORITHM, type StoredEntry } from '../entry.ts'
@@ -39,7 +39,6 @@ interface ParsedView extends EntryDraft {
   readonly integrity: { readonly algorithm: typeof HASH_ALGORITHM; readonly local_hash?: string }
 }
 
-/** A stored entry as the global scope shows it. */
 export function globalEntry(stored: StoredEntry): Entry {
   const { integrity, ...view } = JSON.parse(stored.view) as ParsedView
   return {
@@ -54,10 +53,7 @@ export function globalEntry(stored: StoredEntry): Entry {
   }
 }
 
-/**
- * The same entry as the local scope of its workspace shows it; `previous` is the local hash of the entry before it
- * there.
- */
+/** The entry as its workspace's local scope shows it; `previous` is the local hash of the entry before it there. */
 export function localEntry(entry: Entry, previous: string | null): Entry {
   return {
     ...entry,

@@ -1,8 +1,11 @@
 // Where a run's chains stand, and whether a draft may come next (W-TRAIL-01 to 03, 07, 08, 13). The state runs ahead of
-// the disk: batches are linked while earlier ones are still being written, and taken back if those fail.
+// the disk: batches are linked while earlier ones are being written, and taken back if those fail.
 import { isId, isTimestamp, limits, ParleyError, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
 import type { EntryDraft, StoredEntry } from '../entry.ts'
-import { actorAdmitted, checkBody, type EventBody, type EventType, filedUnder, isTerminal } from '../events/index.ts'
+import { actorAdmitted } from '../events/actor.ts'
+import { filedUnder } from '../events/filing.ts'
+import { checkBody, type EventBody, type EventType, isTerminal } from '../events/index.ts'
+import type { BridgedEntry } from '../store/store.ts'
 import { link } from './chain.ts'
 
 /** What a finished run still takes, all system-level (W-TRAIL-13). */
@@ -21,24 +24,23 @@ interface LocalHead {
   readonly terminal: boolean
 }
 
-/** Where the chains stand, as plain data. */
-export interface ChainState {
+/** Where a run stands, apart from its workspaces. */
+interface Standing {
   readonly seq: number
   readonly hash: string | null
   readonly root: WorkspaceId | undefined
   readonly ended: boolean
   readonly systemTimestamp: Timestamp | ''
+}
+
+/** Where the chains stand, as plain data. */
+export interface ChainState extends Standing {
   readonly locals: Map<WorkspaceId, LocalHead>
   readonly roles: Set<string>
 }
 
 /** How to take back what one batch did to the chains. */
-export interface ChainMark {
-  readonly seq: number
-  readonly hash: string | null
-  readonly root: WorkspaceId | undefined
-  readonly ended: boolean
-  readonly systemTimestamp: Timestamp | ''
+export interface ChainMark extends Standing {
   readonly locals: (readonly [WorkspaceId, LocalHead | undefined])[]
   readonly roles: string[]
 }
@@ -77,15 +79,7 @@ export class RunChain {
   }
 
   state(): ChainState {
-    return {
-      seq: this.#seq,
-      hash: this.#hash,
-      root: this.#root,
-      ended: this.#ended,
-      systemTimestamp: this.#systemTimestamp,
-      locals: this.#locals,
-      roles: this.#roles,
-    }
+    return { ...this.mark(), locals: this.#locals, roles: this.#roles }
   }
 
   mark(): ChainMark {
@@ -143,7 +137,7 @@ export class RunChain {
   }
 
   /** Takes the place of an entry that was deleted after its retention: only its manifest still tells of it. */
-  bridge(workspace: WorkspaceId | null, timestamp: Timestamp, hash: string, localHash: string | undefined): void {
+  bridge({ workspace, hash, localHash }: BridgedEntry, timestamp: Timestamp): void {
     this.#seq++
     this.#hash = hash
     // A run begins with its root.
@@ -186,7 +180,7 @@ export class RunChain {
     if (this.#ended && (draft.workspace !== null || !AFTER_THE_END.has(draft.event_type))) {
       return invalid(draft, 'cannot follow the end of its run')
     }
-    // W-TRAIL-30: whoever reads the run later takes it for ended by this entry.
+    // W-TRAIL-30: by this entry a later reader takes the run for ended.
     if (!this.#ended && draft.event_type === 'trail_snapshot_created')
       return invalid(draft, 'cannot come before the end of its run')
     return (

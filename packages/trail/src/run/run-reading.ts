@@ -1,11 +1,11 @@
-// Reading a run from its log, whole or from behind a state that was kept: once for what is held of it in memory, and
-// for whoever replays it. A replay of a run that is not in memory yet gathers its state on the way, so that opening
-// reads the log once.
+// Reading a run from its log, whole or from behind a kept state: for what is held in memory, and for replays. A replay
+// of a run that is not in memory yet gathers its state on the way, so that opening reads the log once.
 import type { ParleyError, RunId } from '@parley/core'
 import type { RunContent } from '../content/run-content.ts'
 import type { Entry, StoredEntry, StoredRecord, TrailObject } from '../entry.ts'
 import { damagedError, haltedError } from '../errors.ts'
 import { trailLimits } from '../limits.ts'
+import { pause } from '../log/pause.ts'
 import { entryAt } from '../store/entry-at.ts'
 import type { RunHead, TrailStore } from '../store/store.ts'
 import type { VerifyOptions } from '../verify/report.ts'
@@ -18,9 +18,8 @@ export interface ReplayOptions {
   /** Begin behind a state that was kept, and that `resume` has accepted. */
   readonly behind?: TrailState | undefined
   /**
-   * Throw `trail_damaged` where an entry does not follow the one before, or the store knows that the run has lost its
-   * end. Every entry is checked against its own hash anyway. It holds for a run of which nothing was in memory.
-   * `proven`: also where its anchor or its signature does not hold.
+   * Throw `trail_damaged` where an entry does not follow the one before, or the run has lost its end. Hashes are
+   * checked anyway. It holds for a run of which nothing was in memory. `proven`: also anchors and signatures.
    */
   readonly sound?: boolean | 'proven'
   /** Hand out objects whose content is gone, with `lost`, instead of throwing. */
@@ -31,7 +30,6 @@ export interface ReplayOptions {
   readonly entriesOnly?: boolean
 }
 
-/** A place in the chain of a run. */
 interface Place {
   readonly seq: number
   readonly hash: string | null
@@ -54,7 +52,6 @@ export class RunReading {
     this.#checks = checks
   }
 
-  /** What is held in memory of the run; undefined before it was read. */
   get state(): RunState | undefined {
     return this.#state
   }
@@ -73,7 +70,6 @@ export class RunReading {
     return this.#loading
   }
 
-  /** See `RunTrail.resume`. */
   async resume(kept: TrailState): Promise<boolean> {
     const { chain, objects } = kept
     if ((await entryAt(this.#store, this.#run, chain.seq))?.hash !== chain.hash) return false
@@ -89,7 +85,6 @@ export class RunReading {
     return true
   }
 
-  /** See `RunTrail.replay`. */
   async *replay({ behind, sound, entriesOnly, lost, forged }: ReplayOptions): AsyncGenerator<Entry | TrailObject> {
     const gathers = !this.#state && !this.#loading && behind === this.#kept
     const halted = sound && haltedError(this.#store.damage, this.#run)
@@ -97,8 +92,7 @@ export class RunReading {
     await this.#content.learn()
     let state = gathers ? this.#begin() : undefined
     const verifier = sound === 'proven' && gathers ? await this.#opening(behind) : undefined
-    // Asked also for the state that is gathered: the log must know where the run stands before anything is appended to
-    // it.
+    // Also for the gathered state: the log must know where the run stands before anything is appended to it.
     const end = sound || gathers ? await this.#store.logHead(this.#run) : undefined
     let last: Place | undefined = behind?.chain
     for await (const record of this.#behind(behind)) {
@@ -142,7 +136,7 @@ export class RunReading {
     verifier.entry(entry)
     const { finding } = verifier
     if (finding) throw damagedError(`${finding.message}. Verify the run.`, { run: this.#run, seq: finding.seq })
-    if (entry.seq % trailLimits.openingEntries === 0) await new Promise(resolve => setImmediate(resolve))
+    if (entry.seq % trailLimits.openingEntries === 0) await pause()
   }
 
   async #read(): Promise<RunState> {
@@ -174,10 +168,7 @@ export class RunReading {
     }
   }
 
-  /**
-   * What was kept serves once: a reading that fails half-way leaves it spoiled, and the next one begins at the
-   * beginning.
-   */
+  /** A kept state serves once: a reading that fails half-way spoils it, and the next one begins at the beginning. */
   #begin(): RunState {
     const kept = this.#kept
     this.#kept = undefined
@@ -190,10 +181,7 @@ export class RunReading {
     if (state.chain.seq < last) await state.bridge(this.#store, last + 1)
   }
 
-  /**
-   * A run is as long as the log says. One that is read in part must never be gone on with: what comes next would stand
-   * in a place that is taken.
-   */
+  /** A run read in part must never be continued: the next entry would stand in a taken place. */
   #short(last: Place | undefined, end: RunHead | undefined): ParleyError | undefined {
     const seq = last?.seq ?? 0
     if (!end || seq > end.seq || (seq === end.seq && last?.hash === end.hash)) return undefined

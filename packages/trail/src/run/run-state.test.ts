@@ -3,10 +3,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ObjectId, unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
-import type { Entry, TrailObject } from '../entry.ts'
+import type { TrailObject } from '../entry.ts'
 import { SEGMENT_HEADER } from '../log/segment.ts'
 import { ed25519Signer } from '../signing.ts'
 import type { ScriptedRun } from '../testing/scripted-run.ts'
+import { recordsOf } from '../testing/steps.ts'
 import { tamper } from '../testing/tamper.ts'
 import { type TestTrail, temporaryTrail } from '../testing/temporary.ts'
 import type { TrailState } from './run-state.ts'
@@ -14,12 +15,6 @@ import type { RunTrail } from './run-trail.ts'
 
 function note(script: ScriptedRun): TrailObject {
   return { id: script.id('obj') as ObjectId, kind: 'memory', value: { text: 'noted' } }
-}
-
-async function recordsOf(run: RunTrail, behind?: TrailState): Promise<(Entry | TrailObject)[]> {
-  const records: (Entry | TrailObject)[] = []
-  for await (const record of run.replay({ behind })) records.push(record)
-  return records
 }
 
 /** As if it had been written out and read back. */

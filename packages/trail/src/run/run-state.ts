@@ -1,6 +1,7 @@
-// What is held in memory of one run: where its chains stand, and the read model. It is folded from what is durable, and
-// can be kept elsewhere as plain data and taken up again, so that opening a long run need not read all of it.
+// What is held in memory of one run: where its chains stand, and the read model. Folded from what is durable; it can be
+// kept as plain data and resumed, so that opening a long run need not read all of it.
 import type { ObjectId, RunId } from '@parley/core'
+import { bridgeOf } from '../archive/manifest.ts'
 import type { Entry, EntryDraft, TrailObject } from '../entry.ts'
 import { type ModelState, RunModel } from '../query/model.ts'
 import type { BridgedEntry, TrailStore } from '../store/store.ts'
@@ -25,7 +26,6 @@ export class RunState {
   readonly run: RunId
   /** Runs ahead of the disk while batches are on their way. */
   readonly chain: RunChain
-  /** Committed facts only, as the objects are. */
   readonly model: RunModel
   readonly #objects: ObjectsState
 
@@ -58,17 +58,13 @@ export class RunState {
     if (entries.length > 0) this.#objects.loose = 0
   }
 
-  /** Takes the next object of the log. */
   takeObject(object: ObjectId): void {
     this.#objects.count++
     this.#objects.loose++
     this.#objects.last = object
   }
 
-  /**
-   * Goes over entries that retention has deleted, by the manifests of their archives (W-TRAIL-29); returns what they
-   * tell of them.
-   */
+  /** Bridges entries that retention has deleted, by the manifests of their archives (W-TRAIL-29); returns them. */
   async bridge(store: TrailStore, until: number): Promise<readonly BridgedEntry[]> {
     const manifests = (await store.tiers.manifests(this.run)).filter(({ deleted }) => deleted)
     const bySeq = new Map(manifests.flatMap(({ entries }) => entries.map(each => [each.seq, each])))
@@ -76,11 +72,10 @@ export class RunState {
     while (this.chain.seq + 1 < until) {
       const gone = bySeq.get(this.chain.seq + 1)
       if (!gone) break
-      const { seq, workspace, hash } = gone
-      const localHash = gone.local_hash ?? undefined
-      this.chain.bridge(workspace, gone.timestamp, hash, localHash)
-      this.model.bridge(workspace, seq)
-      bridged.push({ kind: 'bridge', run: this.run, seq, workspace, hash, localHash })
+      const bridge = bridgeOf(this.run, gone)
+      this.chain.bridge(bridge, gone.timestamp)
+      this.model.bridge(bridge.workspace, bridge.seq)
+      bridged.push(bridge)
     }
     return bridged
   }

@@ -1,5 +1,4 @@
-// One run of a trail: appending linked batches, verifying, and the ways to read it (run-reading.ts, run-query.ts,
-// watch.ts). Appends are validated and linked at once and answered when they are durable.
+// One run of a trail. Appends are validated and linked at once and answered when they are durable.
 import {
   asParleyError,
   type EntryId,
@@ -22,7 +21,7 @@ import { RUNTIME, type TrailReader } from '../query/access.ts'
 import type { RunModel } from '../query/model.ts'
 import type { TrailAggregate, TrailFilter, TrailQuery } from '../query/query.ts'
 import { type Aggregated, type QueryPage, RunQueries } from '../query/run-query.ts'
-import { RunWatch, RunWatchers } from '../query/watch.ts'
+import { RunWatchers, watchRun } from '../query/watch.ts'
 import { entryAt } from '../store/entry-at.ts'
 import type { TrailStore } from '../store/store.ts'
 import { type EntryProof, proveEntry } from '../verify/entry-proof.ts'
@@ -33,11 +32,10 @@ import { globalEntry } from './chain.ts'
 import type { ChainMark, RunChain } from './run-chain.ts'
 import { type ReplayOptions, RunReading } from './run-reading.ts'
 import type { RunState, TrailState } from './run-state.ts'
-import { type Forged, readObject, readObjectWith, storeObject } from './stored-object.ts'
+import { type Forged, readObject, storeObject } from './stored-object.ts'
 
 export interface Batch {
   readonly entries: readonly EntryDraft[]
-  /** What the entries refer to; stored before them in the same atomic batch. */
   readonly objects?: readonly TrailObject[]
 }
 
@@ -45,7 +43,6 @@ export interface Batch {
 export interface Appended {
   readonly first: number
   readonly last: number
-  /** Global hash of the last entry. */
   readonly head: string
 }
 
@@ -65,7 +62,6 @@ export class RunTrail {
   readonly #checks: () => VerifyOptions
   readonly #reading: RunReading
   readonly #queries: RunQueries
-  readonly #watch: RunWatch
   readonly #watchers: RunWatchers
   readonly #pending: Pending[] = []
   #released = false
@@ -91,12 +87,9 @@ export class RunTrail {
     this.#reading = new RunReading(id, store, this.content, checks)
     this.#queries = new RunQueries(id, store, () => this.model())
     this.#watchers = watchers
-    this.#watch = new RunWatch(id, this.#queries, watchers)
   }
 
-  /**
-   * Ends the use of this object. Resolves once what it was given is settled: then another one may go on with the run.
-   */
+  /** Ends the use of this object; resolves once its batches are settled, so that another one may continue the run. */
   async release(): Promise<void> {
     this.#released = true
     await this.#last
@@ -113,17 +106,12 @@ export class RunTrail {
     return { seq: chain.seq, hash: chain.hash }
   }
 
-  /**
-   * Appends all entries of a batch or none. A refusal leaves the run as it was; see the codes of `TrailStore.append`
-   * and W-TRAIL-03.
-   */
+  /** Appends all entries of a batch or none. Refusals: see `TrailStore.append` and W-TRAIL-03. */
   append(batch: Batch): Promise<Result<Appended>> {
     return this.appendEach([batch])[0]!
   }
 
-  /**
-   * Appends batches that build on each other: one that is refused takes all behind it along, as one that fails does.
-   */
+  /** Appends batches that build on each other: one that is refused or fails takes all behind it along. */
   appendEach(batches: readonly Batch[]): readonly Promise<Result<Appended>>[] {
     const { state } = this.#reading
     if (state) return this.#appendEach(state, batches)
@@ -147,7 +135,7 @@ export class RunTrail {
   #append(state: RunState, batch: Batch): Promise<Result<Appended>> | ParleyError {
     const { chain } = state
     const refused = this.#released
-      ? releasedError(this.id)
+      ? new ParleyError('run_released', `${this.id} was released; ask the trail for it again.`)
       : (checkBatch(batch) ?? this.#foreign() ?? haltedError(this.#store.damage, this.id))
     if (refused) return refused
     const mark = chain.mark()
@@ -191,10 +179,7 @@ export class RunTrail {
     this.#watchers.committed(this.id, mark.seq + batch.entries.length)
   }
 
-  /**
-   * A batch that fails takes all that were linked behind it along, which fail in the same turn; those before it are on
-   * their way.
-   */
+  /** A failed batch takes along all that were linked behind it, which fail in the same turn. */
   #takeBack(chain: RunChain, failed: Pending, error: ParleyError): void {
     this.#noteConflict(error)
     const at = this.#pending.indexOf(failed)
@@ -229,27 +214,25 @@ export class RunTrail {
     return this.#queries.aggregate(query, reader)
   }
 
-  /**
-   * Pages of entries as they become durable, in `seq` order, from behind a position and without end, until the signal
-   * is raised.
-   */
+  /** Pages of entries as they become durable, by `seq`, from behind a position until the signal is raised. */
   watch(
     filter: TrailFilter & { readonly after?: number },
     reader: TrailReader = RUNTIME,
     signal?: AbortSignal,
   ): AsyncGenerator<QueryPage> {
-    return this.#watch.pages(filter, reader, signal)
+    return watchRun(this.id, this.#queries, this.#watchers, filter, reader, signal)
   }
 
   /**
-   * With a ring, sealed content is opened with nothing but its keys: `content_key_missing` where it has none that fits.
-   * Content that was changed is refused with `content_damaged`, unless it is to be shown: then `proof` says so.
+   * With a ring, sealed content is opened with its keys alone: `content_key_missing` where none fits. Changed content
+   * is refused with `content_damaged`, unless it is to be shown: then `proof` says so.
    */
   async object(id: ObjectId, ring?: ContentKeyRing, forged?: Forged): Promise<TrailObject | undefined> {
     const stored = await this.#store.object(this.id, id)
     if (!stored) return undefined
     await this.content.learn()
-    return ring ? readObjectWith(ring, stored, this.content, forged) : readObject(stored, this.content, forged)
+    const key = ring && (await this.content.keyOf(ring, stored))
+    return readObject(stored, this.content, forged, key)
   }
 
   /** What `resume` takes later; undefined before the run was read, and while batches are on their way. */
@@ -258,18 +241,14 @@ export class RunTrail {
   }
 
   /**
-   * Goes on from a state that was kept, so that what stands before it need not be read. False where the log does not
-   * hold what the state ends with: then nothing has changed. What stands before is taken on trust here: `verify` reads
-   * all of it.
+   * Continues from a kept state, so that what stands before it need not be read and is trusted: `verify` reads all of
+   * it. False, and nothing has changed, where the log does not hold what the state ends with.
    */
   resume(kept: TrailState): Promise<boolean> {
     return this.#reading.resume(kept)
   }
 
-  /**
-   * Entries and objects in the order of the log: what a runtime replays. Whoever opens a run with it reads all of it,
-   * so what this object needs to know is gathered on the way.
-   */
+  /** Entries and objects in the order of the log, for a runtime to replay. Opening a run this way gathers its state. */
   replay(options: ReplayOptions = {}): AsyncGenerator<Entry | TrailObject> {
     return this.#reading.replay(options)
   }
@@ -289,11 +268,7 @@ export class RunTrail {
     const verifier = new RunVerifier(this.id, checks)
     if (!behind) for await (const lost of this.#store.lostArchives(this.id)) verifier.lost(lost)
     for await (const records of this.#store.scan(this.id, behind?.seq)) {
-      for (const record of records) {
-        if (record.kind === 'entry') verifier.entry(record)
-        else if (record.kind === 'bridge') verifier.bridge(record)
-        else if (record.kind === 'damage') verifier.unreadable(record.where)
-      }
+      for (const record of records) verifier.take(record)
     }
     await judgeDeletions(this.#store, this.id, verifier)
     return verifier.finish()
@@ -332,10 +307,6 @@ export class RunTrail {
     const message = `${this.id} was imported; nothing is added to it here.`
     return new ParleyError('run_imported', message, { details: { run: this.id } })
   }
-}
-
-function releasedError(run: RunId): ParleyError {
-  return new ParleyError('run_released', `${run} was released; ask the trail for it again.`)
 }
 
 function checkBatch(batch: Batch): ParleyError | undefined {

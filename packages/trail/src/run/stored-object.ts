@@ -1,8 +1,7 @@
-// Objects on their way into a store and back: checked, in canonical form, and sealed where the trail seals content
-// (W-SEC-16).
+// Objects on their way into a store and back: checked, in canonical form, and sealed where configured (W-SEC-16).
 import { canonicalize, isId, ParleyError, type RunId } from '@parley/core'
 import { type ContentProof, damagedContent } from '../content/cipher.ts'
-import type { ContentKeyRing } from '../content/keys.ts'
+import type { ContentKey } from '../content/keys.ts'
 import type { RunContent } from '../content/run-content.ts'
 import type { StoredObject, TrailObject } from '../entry.ts'
 import { trailLimits } from '../limits.ts'
@@ -32,40 +31,25 @@ export function storeObject(
   }
 }
 
-/** What is known of an object whose content is gone. */
 export function lostObject({ id, objectKind: kind, lost = '' }: StoredObject): TrailObject {
   return { id, kind, value: undefined, lost }
 }
 
-/**
- * What is done about an object whose proof does not fit: it is refused, or handed out as forged to whoever judges for
- * himself.
- */
+/** What happens to an object whose proof does not fit: it is refused, or returned as forged for the caller to judge. */
 export type Forged = 'refused' | 'shown'
 
 /** Throws `blob_missing`, and `content_key_missing` and `content_damaged` (content/cipher.ts). */
-export function readObject(stored: StoredObject, content: RunContent, forged: Forged = 'refused'): TrailObject {
-  requireThere(stored)
-  const proof = content.proof(stored)
-  if (proof === 'forged' && forged === 'refused') throw damagedContent(stored)
-  return parsed(content.open(stored), proof)
-}
-
-/** The same with nothing but the keys of a ring. */
-export async function readObjectWith(
-  ring: ContentKeyRing,
+export function readObject(
   stored: StoredObject,
   content: RunContent,
   forged: Forged = 'refused',
-): Promise<TrailObject> {
-  requireThere(stored)
+  key?: ContentKey,
+): TrailObject {
+  const { lost, blob } = stored
+  if (lost !== undefined) throw new ParleyError('blob_missing', lost, { details: { blob } })
   const proof = content.proof(stored)
   if (proof === 'forged' && forged === 'refused') throw damagedContent(stored)
-  return parsed(await content.openWith(ring, stored), proof)
-}
-
-function requireThere({ lost, blob }: StoredObject): void {
-  if (lost !== undefined) throw new ParleyError('blob_missing', lost, { details: { blob } })
+  return parsed(content.open(stored, key), proof)
 }
 
 function parsed(stored: StoredObject, proof: ContentProof): TrailObject {

@@ -1,22 +1,19 @@
-// Which entries of terminal workspaces move to the cold tier, and what is said of that on the trail (W-TRAIL-27). It
-// never appends: the summaries are proposed to the runtime.
+// Which entries of terminal workspaces move to the cold tier, and the summaries proposed for that (W-TRAIL-27).
 import { invariant, type Result, type RunId, refuse, type Timestamp, type WorkspaceId } from '@parley/core'
-import type { Manifest } from '../archive/manifest.ts'
+import { bridgeOf, type Manifest } from '../archive/manifest.ts'
 import type { ProposedEntry } from '../entry.ts'
 import { damagedError } from '../errors.ts'
-import { compactionClass } from '../events/index.ts'
+import { compactionClass } from '../events/registry.ts'
 import { trailLimits } from '../limits.ts'
 import { pause } from '../log/pause.ts'
 import type { RunTrail } from '../run/run-trail.ts'
 import type { BridgedEntry, TrailStore } from '../store/store.ts'
 import { RunVerifier } from '../verify/verify.ts'
 
-/** A refusal for damage comes with what to record of it. */
 export type Sound<T> = Result<T> & { readonly violations?: readonly ProposedEntry[] }
 
 export interface Compacted {
   readonly archived: number
-  /** One summary for each archive that was written. */
   readonly summaries: readonly ProposedEntry<'trail_compacted'>[]
 }
 
@@ -42,10 +39,7 @@ export async function compactWorkspace(
   return { ok: true, value: await archiveEach(store, run.id, await classify(store, run, { workspace }), at) }
 }
 
-/**
- * The same for every terminal workspace of the run. Summaries of earlier archives that never got onto the trail are
- * proposed again.
- */
+/** The same for every terminal workspace of the run; proposes lost summaries of earlier archives again. */
 export async function compactWorkspaces(store: TrailStore, run: RunTrail, at: Timestamp): Promise<Compacted> {
   const { workspaces } = await run.model()
   const classes = await classify(store, run, {})
@@ -95,7 +89,6 @@ export async function isSummedUp(run: RunTrail, { archive_hash }: Manifest): Pro
   return covered.value.entries.length > 0
 }
 
-/** What of each workspace moves to the cold tier, and how many entries stay. */
 async function classify(
   store: TrailStore,
   run: RunTrail,
@@ -142,9 +135,7 @@ export async function findUnsound(store: TrailStore, run: RunId): Promise<Sound<
   const verifier = new RunVerifier(run, { skipSignatures: true })
   const gone = new Map<number, BridgedEntry>()
   for (const { deleted, entries } of await store.tiers.manifests(run)) {
-    if (!deleted) continue
-    for (const { seq, workspace, hash, local_hash } of entries)
-      gone.set(seq, { kind: 'bridge', run, seq, workspace, hash, localHash: local_hash ?? undefined })
+    if (deleted) for (const entry of entries) gone.set(entry.seq, bridgeOf(run, entry))
   }
   let next = 1
   for await (const record of store.replay(run)) {

@@ -1,5 +1,4 @@
-// Snapshots: a finished run is frozen up to an entry, if its chain is unbroken up to there (W-TRAIL-30). What must be
-// on the trail of it is proposed to the runtime.
+// Snapshots: freezes a finished run up to an entry, if its chain is unbroken (W-TRAIL-30).
 import { ok, ParleyError, refuse } from '@parley/core'
 import type { ProposedEntry } from '../entry.ts'
 import type { RunTrail } from '../run/run-trail.ts'

@@ -1,29 +1,14 @@
 // One queue for all work on the storage: what is asked for at the same time is done one after the other.
-import { formatTimestamp, ManualClock, ok, SeededIds, StrictClock, type Ticks, unwrap } from '@parley/core'
+
+import { ok, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { memoryDisks, openMemoryStore } from '../open-memory.ts'
-import { ScriptedRun } from '../testing/scripted-run.ts'
-import { Trail } from '../trail.ts'
+import { mailRun, memoryTrail } from '../testing/steps.ts'
 import type { StorageHost } from './manager.ts'
 
-const START = 1_772_355_900_000_000 as Ticks
-
-/** Two finished runs, each with a workspace whose mail can be archived. */
 async function finishedRuns() {
-  const store = await openMemoryStore(memoryDisks())
-  const trail = new Trail({ store })
-  const clock = new StrictClock(new ManualClock(START))
-  const ids = new SeededIds(7)
-  const scripts: ScriptedRun[] = []
-  for (let count = 0; count < 2; count++) {
-    const script = await ScriptedRun.start(trail, ids, clock)
-    const worker = await script.workspace()
-    for (let turn = 0; turn < 4; turn++) await script.envelope(script.root, worker, 'system')
-    await script.state(worker, 'integrating', 'closed', { trigger: 'integration_succeeded' } as never)
-    await script.end()
-    scripts.push(script)
-  }
-  return { store, trail, scripts, at: () => formatTimestamp(clock.take()), now: () => clock.take() }
+  const made = await memoryTrail()
+  const scripts = [(await mailRun(made)).script, (await mailRun(made)).script]
+  return { ...made, scripts, now: () => made.clock.take() }
 }
 
 test('W-TRAIL-27 runs that are compacted at the same time leave the log one after the other, with one summary for each archive', async () => {

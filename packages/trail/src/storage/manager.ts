@@ -1,7 +1,6 @@
 // The one manager of a trail's storage (W-TRAIL-24 to 30): runs that have ended leave the log, move to the cold tier,
-// are frozen and deleted. One piece of work after the other, whoever asked for it, since the next must know what the
-// last has moved; appends and queries go on meanwhile. It appends nothing itself: what must be on the trail is handed
-// back, or to the host that drives it.
+// are frozen and deleted. One piece of work at a time, since each must know what the last has moved; appends and
+// queries continue meanwhile. It appends nothing itself: entries are returned, or passed to its host.
 import {
   err,
   formatTimestamp,
@@ -31,22 +30,18 @@ interface RunCompaction {
   readonly summaries: readonly ProposedEntry<'trail_compacted'>[]
   /** What moved from the log to files of the run. */
   readonly moved: MoveProgress
-  /** Nothing of the run is left in the log. */
   readonly done: boolean
 }
 
-/** A run that has ended and is not out of the log yet. */
 interface PendingRun {
   readonly run: RunId
   readonly records: number
   readonly bytes: number
 }
 
-/** Whoever drives the storage and may append. */
 export interface StorageHost {
   /** Raised once nothing more may be begun. */
   readonly signal: AbortSignal
-  /** The time, later than everything on record. */
   now(): Ticks
   /** Puts what compaction says of a run on its trail. */
   append(run: RunId, entries: readonly ProposedEntry[]): Promise<Result<unknown>>
@@ -57,7 +52,6 @@ const NOTHING_ARCHIVED: Compacted = { archived: 0, summaries: [] }
 
 export class StorageManager {
   readonly #store: TrailStore
-  /** A run for as long as the work on it takes. */
   readonly #borrow: (run: RunId) => RunTrail
   /** Runs between the two steps of their compaction: what came in between is ours. */
   readonly #sound = new Set<RunId>()
@@ -69,7 +63,6 @@ export class StorageManager {
     this.#borrow = borrow
   }
 
-  /** The run that is being worked on. */
   get working(): RunId | null {
     return this.#working
   }
@@ -97,16 +90,14 @@ export class StorageManager {
     return this.#alone(run, () => compactWorkspace(this.#store, this.#borrow(run), workspace, at))
   }
 
-  /** The same for all terminal workspaces of a run. */
   compactWorkspaces(run: RunId, at: Timestamp): Promise<Result<Compacted>> {
     return this.#alone(run, async () => ok(await compactWorkspaces(this.#store, this.#borrow(run), at)))
   }
 
   /**
-   * One step of moving a run that has ended out of the log: what is archivable to the cold tier, and once the summaries
-   * of that are on the trail, all else to files of the run. A run whose chain is broken stays where it is
-   * (`trail_damaged`, with what to record of it); `replica_unavailable` and errors of the disk leave everything
-   * readable where it was, to be tried again.
+   * One step of moving an ended run out of the log: archivable entries to the cold tier, and once their summaries are
+   * on the trail, all else to files of the run. A run with a broken chain stays (`trail_damaged`, with what to record
+   * of it); after `replica_unavailable` and disk errors everything is readable where it was.
    */
   compactRun(run: RunId, at: Timestamp, progress?: (moved: MoveProgress) => void): Promise<Sound<RunCompaction>> {
     return this.#alone(run, () => this.#compactStep(run, at, progress))
@@ -155,10 +146,7 @@ export class StorageManager {
     return this.#alone(null, async () => ok(await this.#store.tiers.reclaim()))
   }
 
-  /**
-   * Moves a compacted run to the cold tier and its replica; `retention_active` inside the warm window. Returns how many
-   * files.
-   */
+  /** Moves a compacted run to the cold tier and its replica; `retention_active` before that. Returns how many files. */
   expire(run: RunId, now: Ticks, retention: Retention): Promise<Result<number>> {
     return this.#alone(run, () => expireRun(this.#store, this.#borrow(run), now, retention))
   }
@@ -168,10 +156,7 @@ export class StorageManager {
     return this.#alone(run, () => deleteArchive(this.#store, this.#borrow(run), archive, now, retention))
   }
 
-  /**
-   * Deletes the archives of a run whose cold retention is over and that something on the trail still tells of
-   * (W-TRAIL-28); returns how many. Those that nothing covers stay.
-   */
+  /** Deletes a run's archives whose cold retention is over and that an entry covers (W-TRAIL-28); returns how many. */
   deleteExpired(run: RunId, now: Ticks, retention: Retention): Promise<Result<number>> {
     return this.#alone(run, () => deleteExpired(this.#store, this.#borrow(run), now, retention))
   }
@@ -186,7 +171,6 @@ export class StorageManager {
     return this.#next(null, () => this.#store.tiers.replicate())
   }
 
-  /** Puts back from the replica what is missing or damaged in the cold tier. */
   restore(): Promise<RestoreReport> {
     return this.#next(null, () => this.#store.tiers.restore())
   }

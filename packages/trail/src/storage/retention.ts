@@ -1,5 +1,4 @@
-// How long what is kept where (W-TRAIL-28), and what must cover an archive before it may be deleted: a summary or a
-// snapshot that stays.
+// How long records are kept where, and what must cover an archive before it may be deleted (W-TRAIL-28).
 import { deadline, formatTimestamp, ok, parseTimestamp, type Result, refuse, type Ticks } from '@parley/core'
 import type { Manifest } from '../archive/manifest.ts'
 import type { EventBody } from '../events/index.ts'
@@ -10,10 +9,7 @@ import type { TrailStore } from '../store/store.ts'
 import { isSummedUp } from './compaction.ts'
 
 export interface Retention {
-  /**
-   * Milliseconds behind the end of a run before it moves to the cold tier; at least its duration plus the time to
-   * analyse it.
-   */
+  /** Milliseconds from the end of a run to its move to the cold tier; at least its duration plus time to analyse it. */
   readonly warm?: number
   /** Milliseconds that an archive is kept at least. */
   readonly cold: number
@@ -84,10 +80,7 @@ export async function deleteExpired(
   return ok(deleted)
 }
 
-/**
- * Whether a snapshot covers all that an archive holds, and is told of outside of it. Those of an imported run are not
- * here.
- */
+/** Whether a snapshot outside of an archive covers all that it holds. Those of an imported run are not here. */
 async function isFrozen(store: TrailStore, run: RunTrail, { entries }: Manifest): Promise<boolean> {
   if (store.imports.has(run.id)) return false
   const page = await run.query({ event_type: 'trail_snapshot_created' })

@@ -3,7 +3,7 @@
 import { type ObjectId, type ParleyError, parseTimestamp } from '@parley/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { StoredEntry } from '../entry.ts'
-import { A, append, B, collect, entry, fill, hashes, object, R1, R2, seqs, timeOf } from './compliance-records.ts'
+import { A, append, B, collect, entry, fill, hashes, object, R1, R2, seqs, timeOf } from '../testing/store-records.ts'
 import type { TrailStore } from './store.ts'
 
 export interface StoreMaker {

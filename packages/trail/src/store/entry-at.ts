@@ -1,5 +1,4 @@
-// One entry by its place in its run, read from where it lies and checked against its hash; undefined where there is
-// none.
+// One entry by its place in its run, checked against its hash; undefined where there is none.
 import type { RunId } from '@parley/core'
 import type { StoredEntry } from '../entry.ts'
 import type { TrailStore } from './store.ts'

@@ -1,10 +1,10 @@
-// What is known of chain heads outside the log itself: one small file for each finished segment, and one for heads that
-// an index knew and the log no longer reaches. They make truncation and rollback visible (`heads/` in the trail's
-// folder).
+// What is known of chain heads outside the log: one small file per finished segment, and one for heads that an index
+// knew and the log no longer reaches. They make truncation and rollback visible (`heads/` in the trail's folder).
 import { compile, type RunId, type Static, Type } from '@parley/core'
 import type { LogPoint } from '../index/contract.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import { sha256 } from '../run/chain.ts'
+import { Count, Hash, idOf, readJson, Seq } from '../shapes.ts'
 import type { RunHead } from './store.ts'
 
 const FOLDER = 'heads'
@@ -12,16 +12,10 @@ const LOST = 'lost.json'
 
 const HeadsFile = Type.Object({
   /** The last commit when this was written: a log that ends before it has lost something. */
-  frame: Type.Integer({ minimum: 0 }),
+  frame: Count,
   /** Bytes of the segment that counted then. Files of earlier versions do not say. */
-  end: Type.Optional(Type.Integer({ minimum: 0 })),
-  heads: Type.Array(
-    Type.Object({
-      run: Type.Unsafe<RunId>(Type.String({ minLength: 1, maxLength: 64 })),
-      seq: Type.Integer({ minimum: 1 }),
-      hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-    }),
-  ),
+  end: Type.Optional(Count),
+  heads: Type.Array(Type.Object({ run: idOf<RunId>(), seq: Seq, hash: Hash })),
   /** SHA-256 of everything above, as this file spells it. */
   sum: Type.Optional(Type.String()),
 })
@@ -70,7 +64,6 @@ export class HeadFiles {
     }
   }
 
-  /** Every head that was ever noted. */
   *all(): Generator<RunHead> {
     for (const name of this.#names()) yield* this.#read(name).heads
   }
@@ -84,15 +77,8 @@ export class HeadFiles {
   }
 
   #read(name: string): HeadsFile {
-    const bytes = readWhole(this.#files, `${FOLDER}/${name}`)
-    if (bytes === undefined) return NOTHING
-    try {
-      const parsed: unknown = JSON.parse(bytes.toString('utf8'))
-      return shape.is(parsed) ? parsed : NOTHING
-    } catch {
-      // A heads file that cannot be read proves nothing, and is no reason to stop.
-      return NOTHING
-    }
+    // A heads file that cannot be read proves nothing, and is no reason to stop.
+    return readJson(shape, readWhole(this.#files, `${FOLDER}/${name}`)) ?? NOTHING
   }
 
   #write(name: string, content: HeadsFile): void {

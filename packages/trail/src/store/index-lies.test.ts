@@ -7,20 +7,18 @@ import { ManualClock, SeededIds, type Ticks, unwrap } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { DiskFiles } from '../log/disk-files.ts'
 import type { LogFile } from '../log/files.ts'
-import { memoryDisks, openMemoryStore } from '../open-memory.ts'
 import { openSegmentStore } from '../open-trail.ts'
 import { RunTrail } from '../run/run-trail.ts'
+import { memoryDisks, openMemoryStore } from '../testing/memory/open-memory.ts'
 import { ScriptedRun } from '../testing/scripted-run.ts'
+import { filledTrail } from '../testing/steps.ts'
 import { type TestTrail, temporaryTrail } from '../testing/temporary.ts'
 import { Trail } from '../trail.ts'
 
 const COUNT = 40
 
 async function written(): Promise<{ first: TestTrail; script: ScriptedRun }> {
-  const first = await temporaryTrail()
-  const script = await first.start()
-  const worker = await script.workspace()
-  for (let seq = 3; seq <= COUNT; seq++) await script.checkpoint(worker, { confidence: 'low' })
+  const { first, script } = await filledTrail(COUNT)
   unwrap(await script.run.query({}))
   await first.trail.close()
   return { first, script }

@@ -1,5 +1,4 @@
-// The heads of runs that anything outside the log knows: the index, the heads files, the manifests of archives. A log
-// that ends before one of them has lost entries that were acknowledged.
+// Heads that index, heads files and manifests know: a log that ends before one has lost acknowledged entries.
 import type { RunId } from '@parley/core'
 import type { Archives } from '../archive/archives.ts'
 import type { LogPoint, TrailIndex } from '../index/contract.ts'
@@ -50,7 +49,6 @@ export class KnownHeads {
     return this.#archives.catalogue.holds(run) ? (await this.#listed(run))[0] : undefined
   }
 
-  /** The newest head of each run that a manifest tells of. */
   async #listed(run: RunId | undefined): Promise<readonly RunHead[]> {
     const newest = new Map<RunId, RunHead>()
     for await (const manifest of this.#archives.catalogue.inspect(run)) {

@@ -1,6 +1,5 @@
-// Archives that somebody removed: the index still places entries in them, and nothing of that number is there any more.
-// Where the log has dropped what they held, the entries are missing, and verification sees that; where it has not, only
-// readers would notice.
+// Archives that somebody removed: the index still places entries in them. Where the log has dropped what they held,
+// verification sees that entries are missing; where it has not, only readers would notice.
 import type { RunId } from '@parley/core'
 import type { Catalogue } from '../archive/catalogue.ts'
 import { HeldRun } from '../archive/held.ts'
@@ -15,8 +14,8 @@ export interface LostArchive {
 }
 
 /**
- * At most one of each run. Runs move to archives from their beginning on, so the first entry that no archive holds is
- * in the log, or in the first archive that is lost. What `catalogue` cannot read is told by a scan.
+ * At most one of each run. Runs move to archives from the beginning, so the first entry that no archive holds is in the
+ * log, or in the first lost archive. A scan reports what `catalogue` cannot read.
  */
 export async function* lostArchives(
   catalogue: Catalogue,

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { StoredObject } from '../entry.ts'
 import type { TrailIndex } from '../index/contract.ts'
 import { trailLimits } from '../limits.ts'
-import { memoryDisks } from '../open-memory.ts'
+import { memoryDisks } from '../testing/memory/open-memory.ts'
 import { SegmentStore } from './segment-store.ts'
 
 const RUN = 'run_1' as RunId

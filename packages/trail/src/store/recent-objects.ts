@@ -1,5 +1,4 @@
-// Where the objects written last lie in the log, so that reading one back need not wait for the index. What is read is
-// still what the disk holds, checked as the index checks it.
+// Where the newest objects lie in the log, so that reading one back need not wait for the index.
 import type { ObjectId, RunId } from '@parley/core'
 import type { StoredObject } from '../entry.ts'
 import { fetchWhole, type RecordSource, unpackRecords, type Wanted } from '../index/answer/fetch.ts'
@@ -36,10 +35,7 @@ export class RecentObjects {
     }
   }
 
-  /**
-   * The object as the log holds it now; undefined where it is not among the last or not what was written: the index
-   * says then what is wrong.
-   */
+  /** The object as the log holds it now; undefined where it is not among the newest or damaged: then ask the index. */
   read(reader: RecordSource, run: RunId, id: ObjectId): StoredObject | undefined {
     const place = this.#young.get(id) ?? this.#old.get(id)
     if (place?.run !== run) return undefined

@@ -2,13 +2,12 @@
 import type { RunId } from '@parley/core'
 import type { Catalogue } from '../archive/catalogue.ts'
 import type { Contents } from '../archive/contents.ts'
-import { HeldRun } from '../archive/held.ts'
+import { HeldRun, isBehind } from '../archive/held.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { damagedError } from '../errors.ts'
 import type { RunPoint, RunUsage } from '../index/contract.ts'
 import { trailLimits } from '../limits.ts'
 
-/** What is kept of a manifest. */
 interface WarmFile {
   readonly archive: number
   readonly bytes: number
@@ -34,10 +33,7 @@ export class RunFiles {
     this.#warm.push({ archive, bytes, small, seqs, dead: false })
   }
 
-  /**
-   * Numbers of the files that hold what others hold, too, and of those that are small: they are put together with what
-   * is new.
-   */
+  /** Numbers of small files, and of those that hold what others hold, too: they are merged with what is new. */
   untidy(): number[] {
     return this.#warm.filter(({ small, dead }) => small || dead).map(({ archive }) => archive)
   }
@@ -49,9 +45,7 @@ export class RunFiles {
   }
 
   furthest(until: RunPoint): RunPoint {
-    const known = this.held.until
-    const behind = until.seq > known.seq || (until.seq === known.seq && until.objects > known.objects)
-    return behind ? until : known
+    return isBehind(until, this.held.until) ? until : this.held.until
   }
 }
 

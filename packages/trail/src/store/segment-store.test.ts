@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { memoryDisks, openMemoryStore } from '../open-memory.ts'
 import { openSegmentStore } from '../open-trail.ts'
+import { memoryDisks, openMemoryStore } from '../testing/memory/open-memory.ts'
 import { trailStoreCompliance } from './compliance.ts'
 
 trailStoreCompliance('segment log on disk, SQLite index', () => {

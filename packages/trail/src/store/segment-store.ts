@@ -1,6 +1,5 @@
 // The embedded trail store: a framed segment log with group commit, blobs beside it, and a disposable index.
-// On disk the index is SQLite on a worker thread; over the faulty twin it is in memory.
-import { invariant, limits, type ObjectId, ParleyError, type RunId, type Ticks } from '@parley/core'
+import { invariant, type ObjectId, ParleyError, type RunId, type Ticks } from '@parley/core'
 import { Archives } from '../archive/archives.ts'
 import type { ColdCopies } from '../archive/copies.ts'
 import { Leftovers } from '../archive/leftovers.ts'
@@ -13,7 +12,7 @@ import type { ImportRecord } from '../import/import-record.ts'
 import type { RunImport } from '../import/import-run.ts'
 import { type ImportParts, StoreImports } from '../import/store-imports.ts'
 import type { LogPoint, TrailIndex } from '../index/contract.ts'
-import { type BlobReport, Blobs, blobName } from '../log/blobs.ts'
+import { type BlobReport, Blobs, blobName, isLarge } from '../log/blobs.ts'
 import type { Files } from '../log/files.ts'
 import { type OpenedLog, openLog } from '../log/open.ts'
 import { pause } from '../log/pause.ts'
@@ -39,23 +38,17 @@ import type {
 import { Tiers } from './tiers.ts'
 
 export interface SegmentStoreOptions {
-  /** The trail's folder. */
   readonly files: Files
-  /** The folder of blobs. */
   readonly blobs: Files
-  /** Makes the index over a log that ends at a point. */
   readonly index: (log: { trail: string; end: LogPoint }) => TrailIndex
   /** A new identity for a trail that does not exist yet: 32 hexadecimal digits. */
   readonly newTrail: () => string
   readonly firstSegmentBytes?: number
   readonly segmentBytes?: number
-  /** A second copy of the cold tier, on another device. */
   readonly replica?: ReplicaOptions
   /** How archives are compressed; in the thread pool unless told otherwise. */
   readonly squeeze?: Squeeze
-  /** Nothing can be appended, moved or deleted. */
   readonly readOnly?: boolean
-  /** Called once everything is closed. */
   readonly release?: () => void
 }
 
@@ -79,7 +72,6 @@ export class SegmentStore implements TrailStore {
   readonly #importParts: ImportParts
   readonly #damage: Damage[]
   #position: Position
-  /** The index was made anew from the log in this life. */
   #reindexed: Promise<void> | undefined
   /** Scans under way: no file goes while there are any. */
   #scans = 0
@@ -148,12 +140,7 @@ export class SegmentStore implements TrailStore {
       reader: this.#reader,
       index: this.#index,
       writer: this.#writer,
-      readOnly: this.readOnly,
-      head: run => this.head(run),
-      runs: () => this.runs(),
-      replay: run => this.replay(run),
-      foreign: run => this.imports.get(run)?.keys,
-      position: () => this.#position,
+      store: this,
       scanned: () => this.#scans > 0,
     })
   }
@@ -220,8 +207,7 @@ export class SegmentStore implements TrailStore {
 
   /**
    * The index may say where a record lies, never whether there is one: an index that knows less of a run than the log
-   * holds is made anew before anything is read through it. Once in a life: what is still missing then is missing in the
-   * log.
+   * holds is rebuilt before anything is read through it. Once in a life: what is missing then is missing in the log.
    */
   async #indexed(run: RunId): Promise<RunHead | undefined> {
     const own = this.#runHeads.of(run)
@@ -325,10 +311,7 @@ export class SegmentStore implements TrailStore {
     }
   }
 
-  /**
-   * The segment that an entry lies in; 0 where it is not known. An index that errs makes entries look missing, never
-   * sound.
-   */
+  /** The segment of an entry; 0 where unknown. An index that errs makes entries look missing, never sound. */
   async #segmentOf(run: RunId, seq: number): Promise<number> {
     const place = await this.#index.place(run, seq, this.#position)
     return Math.max(0, place?.file ?? 0)
@@ -358,7 +341,7 @@ export class SegmentStore implements TrailStore {
     return this.#closing
   }
 
-  /** One blob that is gone does not keep the rest of its run from being read: whoever replays decides (W-REC-13). */
+  /** One lost blob does not keep the rest of its run from being read: the caller of a replay decides (W-REC-13). */
   #fillForReplay(object: StoredObject): StoredObject {
     try {
       return this.#fill(object)
@@ -373,10 +356,7 @@ export class SegmentStore implements TrailStore {
   }
 }
 
-/**
- * Where each run stands in the segments: from the heads files as far as they are of the segments as they are, else from
- * the segments.
- */
+/** Where each run stands in the segments: from heads files that fit them, else from the segments themselves. */
 async function readRunHeads(opened: OpenedLog, reader: SegmentReader, files: HeadFiles): Promise<RunHeads> {
   const runs = new RunHeads()
   for (const [segment, end] of opened.segments) {
@@ -385,8 +365,4 @@ async function readRunHeads(opened: OpenedLog, reader: SegmentReader, files: Hea
     await pause()
   }
   return runs
-}
-
-function isLarge(record: StoredRecord): record is StoredObject {
-  return record.kind === 'object' && Buffer.byteLength(record.data) > limits.objectInlineBytes
 }

@@ -11,7 +11,7 @@ import type { ContentKeys } from '../content/keys.ts'
 import { openState, sealState } from '../content/state-seal.ts'
 import { trailLimits } from '../limits.ts'
 
-/** All three may reject; whoever keeps states then does without. One call for a run at a time. */
+/** All three may reject; the caller then does without. One call for a run at a time. */
 export interface StateCacheStore {
   /** What was saved last, unchanged; undefined where there is nothing that can be used. */
   load(run: RunId): Promise<Uint8Array | undefined>
@@ -36,10 +36,7 @@ const HEADER = 12
 /** What sealing may add to a state, and the header. */
 const SLACK = 1024 * 1024
 
-/**
- * States in the files of a folder, which is made when it is needed and which nobody else writes to. Where states are
- * sealed, those that were not are deleted: their content must not lie about any longer.
- */
+/** States in the files of a folder of their own. Where states are sealed, unsealed ones are deleted. */
 export function fileStateCache(folder: string, sealing?: StateSealing): StateCacheStore {
   const seals = sealing?.seals ?? false
   let listing: Promise<Set<string>> | undefined
@@ -137,9 +134,7 @@ async function readFile(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/**
- * Not synced: after a power loss the checksum tells whether the content made it to the disk, and nothing hangs on it.
- */
+/** Not synced: after a power loss the checksum tells whether the content reached the disk. */
 async function replaceFile(path: string, parts: readonly Uint8Array[]): Promise<void> {
   const temporary = `${path}.tmp`
   try {

@@ -95,7 +95,6 @@ export interface Damage {
 }
 
 export interface TrailStore extends TrailImports {
-  /** Moves records out of the log and to the cold tier. */
   readonly tiers: TrailTiers
 
   /**
@@ -119,15 +118,11 @@ export interface TrailStore extends TrailImports {
   /** Nothing can be appended, moved or deleted: a copy of the cold tier. */
   readonly readOnly: boolean
 
-  /** What was found wrong while opening. */
   readonly damage: readonly Damage[]
 
   head(run: RunId): Promise<RunHead | undefined>
 
-  /**
-   * The newest entry of a run as the storage itself holds it, without the help of an index: what a reading of the run
-   * must reach. Undefined for a new run, and for one that came from elsewhere.
-   */
+  /** What a reading of the run must reach, without help of an index. Undefined for a new run and an imported one. */
   logHead(run: RunId): Promise<RunHead | undefined>
 
   /** Heads that anything outside the log itself knows, of one run or of all: index, heads files. */
@@ -144,68 +139,55 @@ export interface TrailStore extends TrailImports {
   object(run: RunId, id: ObjectId): Promise<StoredObject | undefined>
 
   /**
-   * Entries and objects of one run in the order of the log, for replay. Every entry is checked against its hash; an
-   * object whose content is gone or damaged comes with `lost`.
+   * Entries and objects of one run in the order of the log. Entries are checked against their hashes; an object whose
+   * content is gone or damaged comes with `lost`.
    */
   replay(run: RunId, after?: number): AsyncIterable<StoredRecord>
 
   /**
-   * What is physically there of one run (or of all), in the order of the log, without any help of an index and without
-   * correction: for verification. Damaged places are yielded as findings, not thrown. With `after`, entries of the run
-   * up to that one may be left out.
+   * What is physically there of one run (or of all), in the order of the log, without an index and without correction:
+   * for verification. Damaged places are yielded, not thrown. With `after`, entries up to that one may be left out.
    */
   scan(run?: RunId, after?: number): AsyncIterable<readonly ScannedRecord[]>
 
   /** Which blobs nobody refers to, which are damaged, which are missing. Reads everything. */
   checkBlobs(): Promise<BlobReport>
 
-  /**
-   * Waits for what was appended, writes heads, releases the lock. Later calls fail with `trail_closed`. Safe to repeat.
-   */
+  /** Waits for what was appended, writes heads, releases the lock. Later calls fail with `trail_closed`. Repeatable. */
   close(): Promise<void>
 }
 
 /**
  * The part of a store that moves records out of the log and to the cold tier (W-TRAIL-24 to 29). Copies are durable
- * before anything is removed, and appends go on meanwhile. Whoever calls makes one change at a time (`StorageManager`);
+ * before anything is removed, and appends go on meanwhile. The caller makes one change at a time (`StorageManager`);
  * what only reads may be asked at any time. Where a replica was named and cannot be used, what needs it
  * fails with `replica_unavailable` (retryable), and nothing is removed; a run of which entries are missing stays where
  * it is (`trail_damaged`).
  */
 export interface TrailTiers {
   /**
-   * Copies entries of one workspace, given by ascending `seq`, into an archive in the cold tier; from then on they are
-   * read from there.
+   * Copies entries of one workspace, by ascending `seq`, into an archive of the cold tier; they are read from there.
    */
   archive(run: RunId, workspace: WorkspaceId, seqs: readonly number[], at: Timestamp): Promise<Manifest>
   manifests(run: RunId): Promise<readonly Manifest[]>
-  /** Where an entry lies; undefined when there is none. */
   whereIs(run: RunId, seq: number): Promise<RecordTier | undefined>
   /** Which runs have records in the log, in which of its segments. */
   usage(): Promise<readonly RunUsage[]>
   /**
-   * Moves all that a run has in the log to files of its own (`runs/<run>/`), in steps of bounded size. Meant for runs
-   * that have ended; what is appended to one later is taken along by the next call, which also puts small files
-   * together.
+   * Moves all that a run has in the log to files of its own (`runs/<run>/`), in bounded steps. Meant for ended runs;
+   * the next call takes along what is appended later, and merges small files.
    */
   moveRun(run: RunId, at: Timestamp, progress?: (moved: MoveProgress) => void): Promise<MoveProgress>
   /** Runs that have files which are not in the cold tier. */
   warmRuns(): Promise<readonly RunId[]>
-  /**
-   * Moves the files of a run, and the blobs that it refers to, to the cold tier; returns how many files.
-   * `invalid_state` while it is in the log.
-   */
+  /** Moves a run's files and blobs to the cold tier; returns how many files. `invalid_state` while it is in the log. */
   expire(run: RunId, at: Timestamp): Promise<number>
-  /**
-   * Removes segments of which every record is in an archive; returns their bytes. What counts in mostly empty segments
-   * is moved to files of its runs first.
-   */
+  /** Empties segments of which little counts, and removes those without any record that counts; returns their bytes. */
   reclaim(): Promise<number>
   /** Deletes an archive's entries for good and keeps its manifest. The caller has checked retention. */
   deleteArchive(manifest: Manifest): Promise<void>
   /** Notes in the cold tier and its replica, where there is anything in them, which public keys there are by now. */
   keepKeys(): Promise<void>
-  /** Copies to the replica whatever of the cold tier it lacks; returns how many files. */
   replicate(): Promise<number>
   /** Puts back from the replica what is missing or damaged in the cold tier. */
   restore(): Promise<RestoreReport>
@@ -227,7 +209,6 @@ export interface MoveProgress {
 }
 
 export interface RestoreReport {
-  /** Files of the cold tier that were put back. */
   readonly restored: readonly string[]
   /** Files that are missing or damaged in the replica, too. */
   readonly lost: readonly string[]

@@ -1,27 +1,25 @@
-// Moving records between the places that a store has for them (W-TRAIL-25 to 29): from the log to files of runs, from
-// there to the cold tier, and removing what nobody needs any more. Each change is durable at its new place before
-// anything is removed, and a crash leaves every record where it counts (docs/decisions/0014). Appends and queries go on
-// meanwhile.
+// Moving records between their places (W-TRAIL-25 to 29): from the log to files of runs, from there to the cold tier,
+// and removing what is no longer needed. Each change is durable at its new place before anything is removed, and a
+// crash leaves every record where it counts (docs/decisions/0014). Appends and queries continue meanwhile.
 import { formatTimestamp, invariant, ParleyError, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
 import type { ArchiveDraft, Archives } from '../archive/archives.ts'
-import { contentsOf, packEntries } from '../archive/contents.ts'
+import { contentsOf } from '../archive/contents.ts'
 import { type ColdCopies, replicateCold, restoreCold } from '../archive/copies.ts'
 import { HeldRun } from '../archive/held.ts'
 import type { Leftovers } from '../archive/leftovers.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { writeSnapshot } from '../archive/snapshot.ts'
 import { type ReplicaReport, reportReplica, reportTiers, type TierReport } from '../archive/tier-report.ts'
-import type { StoredEntry, StoredRecord } from '../entry.ts'
+import type { StoredEntry } from '../entry.ts'
 import { damagedError, readOnlyError } from '../errors.ts'
 import type { RecordPlace, RunUsage, TakenRecords, TrailIndex } from '../index/contract.ts'
-import type { TrailKey } from '../keys/trail-key.ts'
 import { trailLimits } from '../limits.ts'
 import { pause } from '../log/pause.ts'
 import type { SegmentReader } from '../log/reader.ts'
+import { KIND_ENTRY, packRecords, type RecordSpan, readObject, recordRun } from '../log/record.ts'
 import type { LogWriter } from '../log/writer.ts'
 import { expectNoGap, type RunFiles, runFiles, superseded, usedSegments } from './run-files.ts'
-import type { MoveProgress, RecordTier, RestoreReport, RunHead, RunSummary, TrailTiers } from './store.ts'
-import { wipeRecords } from './wipe.ts'
+import type { MoveProgress, RecordTier, RestoreReport, TrailStore, TrailTiers } from './store.ts'
 
 interface TiersOptions {
   readonly copies: ColdCopies
@@ -29,15 +27,7 @@ interface TiersOptions {
   readonly reader: SegmentReader
   readonly index: TrailIndex
   readonly writer: LogWriter
-  readonly readOnly: boolean
-  /** The newest entry of a run, whether it is still there or not. */
-  readonly head: (run: RunId) => Promise<RunHead | undefined>
-  readonly runs: () => Promise<readonly RunSummary[]>
-  readonly replay: (run: RunId) => AsyncIterable<StoredRecord>
-  /** The keys of whoever made an imported run. */
-  readonly foreign: (run: RunId) => readonly TrailKey[] | undefined
-  /** The newest position that was acknowledged. */
-  readonly position: () => number
+  readonly store: Pick<TrailStore, 'readOnly' | 'position' | 'imports' | 'head' | 'runs' | 'replay'>
   /** Whether somebody is reading the files as they are, so that none may be removed now. */
   readonly scanned: () => boolean
 }
@@ -48,7 +38,6 @@ export class Tiers implements TrailTiers {
   readonly #options: TiersOptions
   readonly #archives: Archives
   readonly #index: TrailIndex
-  /** The change that is under way. */
   #changing: Promise<unknown> | undefined
   #closed = false
   /** A change failed: archives may count that the index was not told of. */
@@ -68,7 +57,7 @@ export class Tiers implements TrailTiers {
   }
 
   async #change<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#options.readOnly) throw readOnlyError()
+    if (this.#options.store.readOnly) throw readOnlyError()
     invariant(!this.#changing, 'the storage is changed by one piece of work at a time')
     const done = this.#changed(work)
     this.#changing = done.catch(() => undefined)
@@ -91,10 +80,7 @@ export class Tiers implements TrailTiers {
     }
   }
 
-  /**
-   * Tells the index of what it could not be told of: then it knows every archive that counts, and every one that is
-   * deleted. No change is at work meanwhile: each begins with this.
-   */
+  /** Tells the index of archives and deletions that it missed. Each change begins with this, so none is at work. */
   async certain(): Promise<void> {
     if (!this.#doubtful) return
     this.#adopting ??= this.#adopt()
@@ -123,7 +109,7 @@ export class Tiers implements TrailTiers {
 
   async whereIs(run: RunId, seq: number): Promise<RecordTier | undefined> {
     await this.certain()
-    const place = await this.#index.place(run, seq, this.#options.position())
+    const place = await this.#index.place(run, seq, this.#options.store.position)
     if (!place) return undefined
     return place.file > 0 ? 'log' : this.#archives.catalogue.tierOf(-place.file)
   }
@@ -134,7 +120,7 @@ export class Tiers implements TrailTiers {
   }
 
   #usage(): Promise<readonly RunUsage[]> {
-    return this.#index.usage(this.#options.position())
+    return this.#index.usage(this.#options.store.position)
   }
 
   async warmRuns(): Promise<readonly RunId[]> {
@@ -147,14 +133,14 @@ export class Tiers implements TrailTiers {
   }
 
   async report(): Promise<TierReport> {
-    const runs = await this.#options.runs()
+    const runs = await this.#options.store.runs()
     const usage = await this.usage()
     const inLog = usage.map(({ run, segments }) => [run, segments.reduce((sum, { bytes }) => sum + bytes, 0)] as const)
     return reportTiers({ ...this.#options.copies, runs, inLog: new Map(inLog) })
   }
 
   snapshot(run: RunId, id: string, upTo: number): Promise<number> {
-    return writeSnapshot(this.#options.copies, id, upTo, this.#options.replay(run))
+    return writeSnapshot(this.#options.copies, id, upTo, this.#options.store.replay(run))
   }
 
   replicate(): Promise<number> {
@@ -173,7 +159,7 @@ export class Tiers implements TrailTiers {
   archive(run: RunId, workspace: WorkspaceId, seqs: readonly number[], at: Timestamp): Promise<Manifest> {
     return this.#change(async () => {
       const entries = await this.#select(run, workspace, seqs)
-      const contents = await contentsOf(packEntries(entries))
+      const contents = await contentsOf(packRecords(entries))
       const kept = await this.#keep({ kind: 'workspace', run, workspace, at, contents, until: null })
       await this.#options.leftovers.sweep(run)
       return kept
@@ -186,15 +172,13 @@ export class Tiers implements TrailTiers {
 
   expire(run: RunId, at: Timestamp): Promise<number> {
     return this.#change(async () => {
-      // Before it is asked what the log still holds: what is appended from here on is not in the cold tier when this is
-      // done.
-      const head = await this.#options.head(run)
-      const [usage] = await this.#index.usage(this.#options.position(), run)
+      // Asked before the log is: what is appended from here on is not in the cold tier when this is done.
+      const head = await this.#options.store.head(run)
+      const [usage] = await this.#index.usage(this.#options.store.position, run)
       if (usage && usage.segments.length > 0)
         throw new ParleyError('invalid_state', `${run} is still in the log; compact it first.`)
       let moved = 0
-      // Files that a crash kept from going: what they hold is in another one, and deleting either must not leave it in
-      // the other.
+      // Files that survived a crash: another one holds their content, and deleting either must not leave it there.
       const dead = new Set(await superseded(this.#archives.catalogue, run))
       for await (const manifest of this.#archives.catalogue.manifests(run)) {
         if (manifest.tier !== 'warm' || dead.has(manifest.archive)) continue
@@ -202,7 +186,7 @@ export class Tiers implements TrailTiers {
         await this.#archives.expire(manifest, at)
         moved++
       }
-      if (head) await this.#archives.markWhole(head, this.#options.foreign(run))
+      if (head) await this.#archives.markWhole(head, this.#options.store.imports.get(run)?.keys)
       if (!this.#options.scanned()) await this.#archives.sweep(run, dead)
       await this.#options.leftovers.sweep(run)
       return moved
@@ -281,11 +265,11 @@ export class Tiers implements TrailTiers {
       records: trailLimits.archiveRecords,
       bytes: trailLimits.archiveBytes,
     }
-    return this.#index.take(request, this.#options.position())
+    return this.#index.take(request, this.#options.store.position)
   }
 
   async #keep(draft: Omit<ArchiveDraft, 'head'>): Promise<Manifest> {
-    const head = await this.#options.head(draft.run)
+    const head = await this.#options.store.head(draft.run)
     const known = head ? { seq: head.seq, hash: head.hash } : null
     const manifest = await this.#archives.write({ ...draft, head: known })
     const file = -manifest.archive
@@ -304,7 +288,7 @@ export class Tiers implements TrailTiers {
     for (;;) {
       const page = await this.#index.select(
         { run, spans: [{ workspace }], after, order: 'ascending', limit: trailLimits.pageEntries },
-        this.#options.position(),
+        this.#options.store.position,
       )
       for (const entry of page.entries) if (wanted.has(entry.seq)) entries.push(entry)
       after = page.entries.at(-1)?.seq ?? after
@@ -317,15 +301,13 @@ export class Tiers implements TrailTiers {
     )
   }
 
-  /** Segments that nothing is written to any more, the oldest first. */
   #finished(): readonly number[] {
     return this.#options.reader.segments().slice(0, -1)
   }
 
   /**
-   * Where what counts in the oldest segments is at most half of them, it moves to files of its runs, whether these have
-   * ended or not: so one long run does not hold on to the log for ever, and what is copied is never more than what is
-   * freed.
+   * Where at most half of the oldest segments counts, it moves to files of its runs, ended or not: so one long run does
+   * not hold on to the log for ever, and no more is copied than is freed.
    */
   async #carry(): Promise<void> {
     const usage = await this.#usage()
@@ -358,8 +340,7 @@ export class Tiers implements TrailTiers {
   }
 
   /**
-   * The index says that nobody needs this segment; the archives must say so, too. Damage is evidence: such a segment
-   * stays.
+   * The index says that nobody needs this segment; the archives must agree. Damage is evidence: such a segment stays.
    */
   async #drop(segment: number): Promise<number> {
     const { reader, scanned } = this.#options
@@ -379,4 +360,21 @@ export class Tiers implements TrailTiers {
     await reader.drop(segment)
     return bytes
   }
+}
+
+/** Wipes from the log what was deleted for good (W-TRAIL-28), so that no index made anew finds it there. */
+async function wipeRecords(
+  reader: SegmentReader,
+  writer: LogWriter,
+  { run, entries, objects }: Manifest,
+): Promise<void> {
+  const seqs = new Set(entries.map(({ seq }) => seq))
+  const ids = new Set(objects.map(({ id }) => id))
+  const gone = (source: Buffer, span: RecordSpan) =>
+    recordRun(source, span) === run &&
+    (span.kind === KIND_ENTRY ? seqs.has(span.seq) : ids.has(readObject(source, span).id))
+  const newest = reader.segments().at(-1)
+  // What is being written to cannot be changed.
+  if (newest !== undefined && reader.some(newest, gone)) await writer.roll()
+  for (const segment of reader.segments().slice(0, -1)) await reader.wipe(segment, gone)
 }

@@ -3,8 +3,8 @@
 
 import { writeSync } from 'node:fs'
 import { SeededIds, StrictClock, SystemClock, unwrap } from '@parley/core'
-import { seededRandom } from '../log/random.ts'
 import { openTrail } from '../open-trail.ts'
+import { seededRandom } from './random.ts'
 import { ScriptedRun } from './scripted-run.ts'
 
 const [profile, seed] = process.argv.slice(2)

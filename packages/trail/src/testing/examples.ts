@@ -1,5 +1,6 @@
 // One realistic body per event type, for tests and benchmarks of everything that writes or reads a trail.
-import type { EventBody, EventType, GenesisBody } from '../events/index.ts'
+import type { EventBody, EventType } from '../events/index.ts'
+import type { GENESIS_FIELDS } from '../events/rules.ts'
 import {
   checkpoint,
   conflict,
@@ -13,6 +14,12 @@ import {
   worker,
 } from './example-ids.ts'
 import { MESSAGE_EXAMPLES } from './message-examples.ts'
+
+type WorkspaceCreated = EventBody<'workspace_created'>
+/** The body of a run's first entry. */
+type GenesisBody = WorkspaceCreated & { parent: null } & {
+  [F in (typeof GENESIS_FIELDS)[number]]-?: Exclude<WorkspaceCreated[F], undefined>
+}
 
 const EXAMPLES: { readonly [T in EventType]: EventBody<T> } = {
   workspace_created: {

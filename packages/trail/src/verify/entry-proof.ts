@@ -1,5 +1,4 @@
-// What one entry by itself can be proven with (W-SEC-17): its hash, its link to the entries before it in both chains,
-// its signature.
+// What proves one entry by itself (W-SEC-17): its hash, its links in both chains, its signature.
 import type { RunId } from '@parley/core'
 import type { Entry } from '../entry.ts'
 import { globalEntry } from '../run/chain.ts'
@@ -14,16 +13,11 @@ export interface EntryProof {
   /** Global hash of the entry before it in the run, and local hash of the one before it in its workspace. */
   readonly previous: string | null
   readonly previousLocal: string | null
-  /**
-   * What does not hold; none where all does. An entry of a run that is not signed lacks a signature without a finding.
-   */
+  /** What does not hold; empty if all does. In an unsigned run a missing signature is no finding. */
   readonly findings: readonly Finding[]
 }
 
-/**
- * Undefined where there is no such entry. It reads the neighbours from the log, or from the manifests where retention
- * took them.
- */
+/** Undefined where there is no such entry. Reads the neighbours from the log, or from manifests. */
 export async function proveEntry(
   store: TrailStore,
   run: RunId,

@@ -1,5 +1,4 @@
-// What stands before an entry in the two chains of its run: read from where it lies, or from the manifests where
-// retention took it (W-TRAIL-29).
+// What stands before an entry in the two chains of its run: read from the log, or from manifests (W-TRAIL-29).
 import type { RunId } from '@parley/core'
 import type { Manifest } from '../archive/manifest.ts'
 import type { Entry } from '../entry.ts'
@@ -27,7 +26,6 @@ export class Predecessors {
     return stored?.hash ?? (await this.#gone()).find(each => each.seq === seq)?.hash ?? null
   }
 
-  /** Local hash of the entry before this one in its workspace. */
   async localHash(entry: Entry): Promise<string | null> {
     const { workspace, seq: before } = entry
     if (workspace === null) return null
@@ -42,7 +40,6 @@ export class Predecessors {
     return newest ? newest.local_hash : kept
   }
 
-  /** What retention deleted and the manifests still tell of. */
   #gone(): Promise<Manifest['entries']> {
     this.#deleted ??= this.#store.tiers
       .manifests(this.#run)

@@ -1,23 +1,23 @@
 // What a verification finds, is told and reports.
 import type { EntryId, RunId, Timestamp } from '@parley/core'
 import type { ProposedEntry } from '../entry.ts'
-import type { Violation } from '../events/index.ts'
+import type { Violation } from '../events/names.ts'
 import type { ChainState } from '../run/run-chain.ts'
 import type { RunHead } from '../store/store.ts'
 
-/** What somebody must have done to the stored trail. */
-const DAMAGE_KINDS = [
-  'edited',
-  'missing',
-  'reordered',
-  'forked',
-  'spliced',
-  'truncated',
-  'rolled_back',
-  'signature',
-  'unreadable',
-] as const
-export type DamageKind = (typeof DAMAGE_KINDS)[number]
+/** What somebody must have done to the stored trail, and what the registry calls that (W-TRAIL-16). */
+export const DAMAGE = {
+  edited: 'hash_mismatch',
+  missing: 'chain_broken',
+  reordered: 'chain_broken',
+  forked: 'chain_broken',
+  spliced: 'chain_broken',
+  truncated: 'chain_broken',
+  rolled_back: 'chain_broken',
+  signature: 'signature_invalid',
+  unreadable: 'chain_broken',
+} as const satisfies Readonly<Record<string, Violation>>
+export type DamageKind = keyof typeof DAMAGE
 
 export interface Finding {
   readonly seq: number
@@ -52,15 +52,14 @@ export interface VerifyOptions {
   /** Leave out the signatures, which take most of the time. */
   readonly skipSignatures?: boolean
   /**
-   * `seq` of the first entry whose signature itself is checked. Those before it must be signed, by a key that may;
-   * since each signature is over a hash that covers all entries before it, a later one vouches for them.
+   * `seq` of the first entry whose signature is checked. Earlier ones must be signed by a permitted key; a later
+   * signature covers them, since each is over a hash of all entries before it.
    */
   readonly signaturesFrom?: number
   /** Begin behind a state that was kept (`RunTrail.state`), which is trusted with all that stands before it. */
   readonly behind?: Pick<ChainState, 'seq' | 'hash' | 'locals'>
 }
 
-/** What the runtime records of a finding. */
 export function violationOf(finding: Finding): ProposedEntry<'integrity_violation'> {
   return {
     event_type: 'integrity_violation',

@@ -1,12 +1,11 @@
-// Verification of a local trail (W-TRAIL-14): the chain of one workspace as somebody was given it, alone or against
-// what the global record says of it. A rewritten trail passes alone and fails against its anchors.
+// Verification of a local trail (W-TRAIL-14): the chain of one workspace, alone or against the global record. A
+// rewritten trail passes alone and fails against its anchors.
 import type { RunId } from '@parley/core'
 import type { Entry } from '../entry.ts'
-import type { Violation } from '../events/index.ts'
 import { viewTail } from '../log/view.ts'
 import { localHashOf } from '../run/chain.ts'
 import type { BridgedEntry, TrailStore } from '../store/store.ts'
-import type { DamageKind, Finding } from './report.ts'
+import { DAMAGE, type Finding } from './report.ts'
 
 /** What the global record says of the local trails of its run. */
 interface LocalAnchors {
@@ -29,11 +28,11 @@ export function verifyLocal(entries: readonly Entry[], anchors?: LocalAnchors): 
     const computed = localHashOf(entry, last)
     const anchor = anchors?.hashes.get(entry.seq)
     if (entry.prev_hash !== last) {
-      findings.push(localFinding(entry, 'spliced', 'chain_broken', last ?? 'null', entry.prev_hash ?? 'null'))
+      findings.push(localFinding(entry, 'spliced', last ?? 'null', entry.prev_hash ?? 'null'))
     } else if (own !== computed) {
-      findings.push(localFinding(entry, 'edited', 'hash_mismatch', own, computed))
+      findings.push(localFinding(entry, 'edited', own, computed))
     } else if (anchors && anchor !== own) {
-      findings.push(localFinding(entry, 'edited', 'hash_mismatch', anchor ?? 'none', own))
+      findings.push(localFinding(entry, 'edited', anchor ?? 'none', own))
     }
     last = own
     seq = entry.seq
@@ -55,13 +54,7 @@ export async function localAnchors(store: TrailStore, run: RunId): Promise<Local
   return { hashes, gone }
 }
 
-function localFinding(
-  entry: Entry,
-  damage: DamageKind,
-  violation: Violation,
-  expected: string,
-  actual: string,
-): Finding {
+function localFinding(entry: Entry, damage: 'edited' | 'spliced', expected: string, actual: string): Finding {
   const message = `entry ${entry.seq} (${entry.id}) of the local trail of ${entry.workspace} is not the one that was linked there`
-  return { seq: entry.seq, entry: entry.id, damage, violation, message, expected, actual }
+  return { seq: entry.seq, entry: entry.id, damage, violation: DAMAGE[damage], message, expected, actual }
 }

@@ -1,16 +1,18 @@
-// Verification (W-TRAIL-16): recompute both chains from the stored bytes, check anchors and signatures, compare with
-// the newest heads that anyone knows. Each finding names the entry and the kind of damage; nothing is repaired here.
+// Verification (W-TRAIL-16): recomputes both chains from the stored bytes, checks anchors and signatures, compares with
+// the newest known heads. Each finding names the entry and the kind of damage; nothing is repaired here.
 import type { EntryId, RunId, WorkspaceId } from '@parley/core'
 import type { Manifest } from '../archive/manifest.ts'
 import type { StoredEntry } from '../entry.ts'
-import type { Violation } from '../events/index.ts'
+import type { Violation } from '../events/names.ts'
 import { trailLimits } from '../limits.ts'
 import { localView, type ViewTail, viewTail, viewTimestamp } from '../log/view.ts'
 import { sha256 } from '../run/chain.ts'
 import { signatureValid } from '../signing.ts'
 import type { LostArchive } from '../store/lost-archives.ts'
-import type { BridgedEntry, RunHead, TrailStore } from '../store/store.ts'
-import { type DamageKind, type Finding, type VerifyOptions, type VerifyReport, violationOf } from './report.ts'
+import type { BridgedEntry, RunHead, ScannedRecord, TrailStore } from '../store/store.ts'
+import { DAMAGE, type DamageKind, type Finding, type VerifyOptions, type VerifyReport, violationOf } from './report.ts'
+
+type Hash = string | null | undefined
 
 /** How many recent hashes are remembered, to tell a fork from a displaced entry. */
 const REMEMBERED = 4096
@@ -26,7 +28,6 @@ export class RunVerifier {
   readonly #gaps = new Map<number, number>()
   /** Places of retired keys in their order; all that are not retired stand behind them. */
   readonly #places: ReadonlyMap<string, number>
-  /** The place of the newest key that was met. */
   #place = 0
   #signed: boolean
   /** Entries up to here are not looked at. */
@@ -56,24 +57,15 @@ export class RunVerifier {
 
   /** A place of the store that could not be read at all. */
   unreadable(where: string): void {
-    this.#report(
-      this.#seq + 1,
-      null,
-      'unreadable',
-      'chain_broken',
-      `${where} cannot be read`,
-      'a sound commit',
-      'damaged bytes',
-    )
+    this.#report(this.#seq + 1, null, 'unreadable', `${where} cannot be read`, 'a sound commit', 'damaged bytes')
   }
 
   /** An archive that held this entry was removed, whether its entries are somewhere else or not. */
   lost({ seq, archive }: LostArchive): void {
     const what = `archive ${archive} is gone, which held entry ${seq}: what it held is not shown any more`
-    this.#report(seq, null, 'missing', 'chain_broken', what, `archive ${archive}`, 'none')
+    this.#report(seq, null, 'missing', what, `archive ${archive}`, 'none')
   }
 
-  /** The newest entry so far. */
   get seq(): number {
     return this.#seq
   }
@@ -84,8 +76,8 @@ export class RunVerifier {
   }
 
   /**
-   * Whether what was deleted of a run may have been (W-TRAIL-28): an entry that stays must cover each archive. A
-   * manifest is not signed, so that anybody could say of any archive that it was deleted.
+   * Whether deletions were allowed (W-TRAIL-28): an entry that stays must cover each archive. A manifest is not signed:
+   * anybody could make one claim that its archive was deleted.
    */
   deletions(manifests: readonly Manifest[]): void {
     const deleted = manifests.filter(manifest => manifest.deleted)
@@ -95,8 +87,15 @@ export class RunVerifier {
       const covered = kind === 'run' ? this.#frozen >= last : this.#compacted.has(archive_hash) || runGone
       if (covered || first <= this.#begin) continue
       const what = `entries of archive ${archive} were deleted, and no entry that stays says that they might be`
-      this.#report(first, null, 'missing', 'chain_broken', what, archive_hash, 'none')
+      this.#report(first, null, 'missing', what, archive_hash, 'none')
     }
+  }
+
+  /** Takes a record of a scan; an object proves nothing. */
+  take(record: ScannedRecord): void {
+    if (record.kind === 'entry') this.entry(record)
+    else if (record.kind === 'bridge') this.bridge(record)
+    else if (record.kind === 'damage') this.unreadable(record.where)
   }
 
   bridge(entry: BridgedEntry): void {
@@ -117,21 +116,13 @@ export class RunVerifier {
       this.#checkOrder(stored, tail) && this.#checkHashes(stored, tail, computed) && this.#checkSignature(stored)
     const known = this.#known.get(stored.seq)?.find(({ hash }) => hash !== stored.hash)
     if (sound && known) {
-      this.#bad(
-        stored,
-        'rolled_back',
-        'chain_broken',
-        'is not the one that was acknowledged at this place',
-        known.hash,
-        stored.hash,
-      )
+      this.#bad(stored, 'rolled_back', 'is not the one that was acknowledged at this place', known.hash, stored.hash)
     }
     if (sound) this.#noteCover(stored.view)
     if (stored.seq > this.#seq || this.#seq === 0) this.#placed(stored.seq, stored.hash)
     if (tail?.workspace != null && tail.localHash) this.#locals.set(tail.workspace, tail.localHash)
   }
 
-  /** What was found first so far. */
   get finding(): Finding | undefined {
     return this.#findings.values().next().value
   }
@@ -142,7 +133,7 @@ export class RunVerifier {
       .reduce<RunHead | undefined>((a, b) => (a && a.seq > b.seq ? a : b), undefined)
     if (newest && newest.seq > this.#seq) {
       const message = `the log ends at ${this.#seq}, but ${newest.seq} was acknowledged`
-      this.#report(this.#seq + 1, null, 'truncated', 'chain_broken', message, newest.hash, this.#hash ?? 'none')
+      this.#report(this.#seq + 1, null, 'truncated', message, newest.hash, this.#hash ?? 'none')
     }
     const findings = [...this.#findings.values()].sort((a, b) => a.seq - b.seq)
     return {
@@ -176,10 +167,9 @@ export class RunVerifier {
       return this.#bad(
         stored,
         'spliced',
-        'chain_broken',
         `does not follow entry ${this.#seq}: one of the two was put there later`,
-        this.#hash ?? 'null',
-        prev ?? 'null',
+        this.#hash,
+        prev,
       )
     }
     if (seq > this.#seq) {
@@ -188,46 +178,25 @@ export class RunVerifier {
           ? `follows a gap: entry ${seq - 1} is missing`
           : `follows a gap: entries ${this.#seq + 1} to ${seq - 1} are missing`
       this.#gaps.set(this.#seq + 1, seq)
-      return this.#bad(stored, 'missing', 'chain_broken', what, this.#hash ?? 'null', prev ?? 'null')
+      return this.#bad(stored, 'missing', what, this.#hash, prev)
     }
     const displaced = this.#gaps.get(seq)
     if (displaced !== undefined) {
       // Not missing after all: it stands further back.
       this.#findings.delete(displaced)
-      return this.#bad(
-        stored,
-        'reordered',
-        'chain_broken',
-        `stands behind entry ${this.#seq}`,
-        this.#recent.get(seq - 1) ?? 'null',
-        prev ?? 'null',
-      )
+      return this.#bad(stored, 'reordered', `stands behind entry ${this.#seq}`, this.#recent.get(seq - 1), prev)
     }
     const before = seq === 1 ? null : this.#recent.get(seq - 1)
     if (prev === before && this.#recent.get(seq) !== stored.hash) {
-      return this.#bad(
-        stored,
-        'forked',
-        'chain_broken',
-        `is a second entry at this place`,
-        this.#recent.get(seq) ?? 'null',
-        stored.hash,
-      )
+      return this.#bad(stored, 'forked', 'is a second entry at this place', this.#recent.get(seq), stored.hash)
     }
-    return this.#bad(
-      stored,
-      'reordered',
-      'chain_broken',
-      `stands again behind entry ${this.#seq}`,
-      this.#hash ?? 'null',
-      prev ?? 'null',
-    )
+    return this.#bad(stored, 'reordered', `stands again behind entry ${this.#seq}`, this.#hash, prev)
   }
 
   /** Steps 2 and 4: the entry's own hash, and the anchor of its local view. */
   #checkHashes(stored: StoredEntry, tail: ViewTail | undefined, computed: string): boolean {
     if (computed !== stored.hash || tail === undefined) {
-      return this.#bad(stored, 'edited', 'hash_mismatch', 'does not match its hash', stored.hash, computed)
+      return this.#bad(stored, 'edited', 'does not match its hash', stored.hash, computed)
     }
     if (tail.workspace === null) return true
     const local = sha256(localView(tail, this.#locals.get(tail.workspace) ?? null))
@@ -235,7 +204,6 @@ export class RunVerifier {
     return this.#bad(
       stored,
       'edited',
-      'hash_mismatch',
       `does not match the local trail of ${tail.workspace}`,
       tail.localHash ?? 'none',
       local,
@@ -246,7 +214,7 @@ export class RunVerifier {
   #checkSignature(stored: StoredEntry): boolean {
     if (stored.signature === undefined || stored.signer === undefined) {
       return this.#signed
-        ? this.#bad(stored, 'signature', 'proof_missing', 'is not signed, though its run is', 'a signature', 'none')
+        ? this.#bad(stored, 'signature', 'is not signed, though its run is', 'a signature', 'none', 'proof_missing')
         : true
     }
     if (this.#options.skipSignatures) return true
@@ -255,7 +223,6 @@ export class RunVerifier {
       return this.#bad(
         stored,
         'signature',
-        'signature_invalid',
         'is signed with a key that is not known',
         [...trusted].join(' '),
         stored.signer,
@@ -263,14 +230,7 @@ export class RunVerifier {
     }
     const vouched = stored.seq < (this.#options.signaturesFrom ?? 0)
     if (!vouched && !signatureValid(stored.signer, stored.hash, stored.signature)) {
-      return this.#bad(
-        stored,
-        'signature',
-        'signature_invalid',
-        'has a signature that does not fit',
-        stored.signer,
-        stored.signature,
-      )
+      return this.#bad(stored, 'signature', 'has a signature that does not fit', stored.signer, stored.signature)
     }
     return this.#checkKey(stored, stored.signer)
   }
@@ -281,12 +241,12 @@ export class RunVerifier {
     const timestamp = viewTimestamp(stored.view)
     if (until !== undefined && timestamp > until) {
       const what = 'is signed with a key that had been replaced before'
-      return this.#bad(stored, 'signature', 'signature_invalid', what, until, timestamp)
+      return this.#bad(stored, 'signature', what, until, timestamp)
     }
     const place = this.#places.get(signer) ?? this.#places.size
     if (place < this.#place) {
       const what = 'is signed with a former key, though an entry before it has a later one'
-      return this.#bad(stored, 'signature', 'signature_invalid', what, 'a later key', signer)
+      return this.#bad(stored, 'signature', what, 'a later key', signer)
     }
     this.#place = place
     return true
@@ -295,12 +255,12 @@ export class RunVerifier {
   #bad(
     stored: StoredEntry,
     damage: DamageKind,
-    violation: Violation,
     what: string,
-    expected: string,
-    actual: string,
+    expected: Hash,
+    actual: Hash,
+    violation?: Violation,
   ): false {
-    this.#report(stored.seq, idOf(stored.view), damage, violation, what, expected, actual)
+    this.#report(stored.seq, idOf(stored.view), damage, what, expected, actual, violation)
     return false
   }
 
@@ -308,14 +268,15 @@ export class RunVerifier {
     seq: number,
     entry: EntryId | null,
     damage: DamageKind,
-    violation: Violation,
     what: string,
-    expected: string,
-    actual: string,
+    expected: Hash,
+    actual: Hash,
+    violation: Violation = DAMAGE[damage],
   ): void {
     if (this.#findings.has(seq) || this.#findings.size >= trailLimits.findings) return
     const message = entry === null ? `${this.#run}: ${what}` : `${this.#run}: entry ${seq} (${entry}) ${what}`
-    this.#findings.set(seq, { seq, entry, damage, violation, message, expected, actual })
+    const shown = { expected: expected ?? 'null', actual: actual ?? 'null' }
+    this.#findings.set(seq, { seq, entry, damage, violation, message, ...shown })
   }
 }
 
@@ -332,9 +293,9 @@ function bodyOf(view: string): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Judges what was deleted of a run once all of it was read. What covers a deletion was durable before it, though
- * perhaps not when the reading came there: the end is read again. What an imported run lacks was judged when it came,
- * and of a copy of the cold tier what covers a deletion may still be in the log.
+ * Judges the deletions of a run once all of it was read. What covers a deletion was durable before it, perhaps not when
+ * the reading came there: the end is read again. Deletions in an imported run were judged when it came; for a copy of
+ * the cold tier, what covers them may still be in the log.
  */
 export async function judgeDeletions(store: TrailStore, run: RunId, verifier: RunVerifier): Promise<void> {
   if (!verifier.bridges || store.readOnly || store.imports.has(run)) return

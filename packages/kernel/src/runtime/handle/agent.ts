@@ -1,13 +1,7 @@
 // The handle of the agent that is bound to a workspace: one method for each thing that an agent can ask. Each role sees
 // the part of it that the role may use (roles.ts), and the kernel checks again whatever the types already rule out.
 import type { EnvelopeId, GateId, GraphId, Result, RightId, TaskId, WorkspaceId } from '@parley/core'
-import type {
-  Budget,
-  CoordinatorAction,
-  DegradedScope,
-  ResolutionStrategy,
-  WorkspacePriority,
-} from '@parley/trail/events'
+import type { Budget, EventBody, ResolutionStrategy, WorkspacePriority } from '@parley/trail/events'
 import type { ListedRight, PayloadDraft } from '../../envelope/envelope.ts'
 import type { Sent } from '../../envelope/send.ts'
 import type { Consulted } from '../../highway/consult.ts'
@@ -345,8 +339,8 @@ export class AgentHandle extends WorkingAgent {
 
 export interface DegradedReport {
   readonly reason: string
-  readonly scope: DegradedScope
-  readonly action: CoordinatorAction
+  readonly scope: EventBody<'system_degraded'>['scope']
+  readonly action: EventBody<'system_degraded'>['coordinator_action']
   readonly workspaces?: readonly WorkspaceId[]
 }
 

@@ -16,7 +16,7 @@ import type {
   ConflictOutcome,
   ConflictType,
   EnvelopePriority,
-  IntegrationMode,
+  EventBody,
   IntegrationResult,
   IntegrationStrategy,
   RecordedResolutionStrategy,
@@ -148,7 +148,7 @@ export interface IntegrationView {
   readonly source: WorkspaceId
   readonly target: WorkspaceId
   readonly owner: string
-  readonly mode: IntegrationMode
+  readonly mode: EventBody<'integration_started'>['mode']
   readonly strategy: IntegrationStrategy
   readonly checkpoint_ref: CheckpointId | null
   /** What the checkpoint counts as: in salvage `low`, whatever its agent declared (W-INT-19). */

@@ -1,8 +1,8 @@
 import type { RunId, WorkspaceId } from '@parley/core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AggregateRow, StoreAggregate, StoreFilter } from '../../store/store.ts'
+import { Bench, KINDS, ROOT, RUN } from '../../testing/log-fixture.ts'
 import type { TrailIndex } from '../contract.ts'
-import { Bench, KINDS, ROOT, RUN } from '../log-fixture.test.support.ts'
 
 const A = 'ws_a' as WorkspaceId
 

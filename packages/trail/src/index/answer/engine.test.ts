@@ -1,14 +1,22 @@
 import { describe, expect, it } from 'vitest'
+import { RUN, TestLog, TRAIL } from '../../testing/log-fixture.ts'
+import { IndexDisk } from '../../testing/memory/index-disk.ts'
 import { Applier } from '../apply.ts'
-import { IndexDisk } from '../index-disk.ts'
 import { indexLimits } from '../limits.ts'
-import { RUN, TestLog, TRAIL } from '../log-fixture.test.support.ts'
-import { SqliteRows } from '../sqlite/sqlite-rows.ts'
-import { Engine, finish } from './engine.ts'
+import { Rows } from '../sqlite/sqlite-rows.ts'
+import { Engine, type Work } from './engine.ts'
+
+/** Does all of the work at once. */
+function finish<Result>(work: Work<Result>): Result {
+  for (;;) {
+    const step = work.next()
+    if (step.done) return step.value
+  }
+}
 
 describe('a search that pauses', () => {
   function indexed(log: TestLog): Engine {
-    const rows = new SqliteRows(new IndexDisk().renew(TRAIL))
+    const rows = new Rows(new IndexDisk().renew(TRAIL))
     const applier = new Applier(rows, log)
     while (!applier.step(log.end));
     return new Engine(rows, log)

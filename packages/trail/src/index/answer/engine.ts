@@ -1,11 +1,11 @@
-// What an index answers, from rows and the log: the same for every kind of rows. Long answers are generators that pause
-// between bounded pieces of work, so that on the worker's thread nobody waits for someone else's search.
+// What an index answers, from rows and the log. Long answers pause between bounded pieces of work.
 import type { ObjectId, RunId, Ticks, WorkspaceId } from '@parley/core'
 import type { AggregateRow, RunSummary, StoreAggregate, StoreFilter, StoreQuery } from '../../store/store.ts'
 import type { IndexedHead, LogReader, RecordPlace, RunUsage, TakenRecords, TakeRequest } from '../contract.ts'
 import { indexLimits } from '../limits.ts'
 import { forgetEntries, moveRecords } from '../moves.ts'
-import type { EntryPlace, Rows, RunRow } from '../rows.ts'
+import type { EntryPlace, RunRow } from '../rows.ts'
+import type { Rows } from '../sqlite/sqlite-rows.ts'
 import { Aggregation } from './aggregate.ts'
 import { fetchRecords, fetchWhole, unreadableArchives, type Wanted } from './fetch.ts'
 import { byBytes, fitting, Gathered, pageLimit } from './page.ts'
@@ -18,14 +18,12 @@ import { readView, type View, valueAt } from './view.ts'
 /** Work that pauses now and then, and then has a result. */
 export type Work<Result> = Generator<undefined, Result>
 
-/** A page of entries whose records still lie in the form of the log. */
 export interface PackedPage {
   readonly records: Uint8Array
   readonly more: boolean
   readonly partial?: readonly string[]
 }
 
-/** What one piece of a search found. */
 interface Batch {
   readonly found: readonly { readonly record: Buffer; readonly view: View }[]
   readonly unreadable: readonly number[]
@@ -167,7 +165,6 @@ export class Engine {
     }
   }
 
-  /** A page of a query that rows alone decide. */
   #selectByHeader(run: RunRow, query: StoreQuery, limit: number): PackedPage {
     const plan = planFilter(this.#rows, run, query)
     const found = new Candidates(this.#rows, run, plan, query.order === 'descending').take(limit + 1)
@@ -190,14 +187,11 @@ export class Engine {
       let left = found.length
       for (const piece of byBytes(found)) {
         left -= piece.length
-        const places = moves === this.#moves ? piece : this.#lookAgain(run, piece)
+        const moved = moves !== this.#moves
+        const places = moved ? piece.flatMap(({ seq }) => this.#rows.entry(run, seq) ?? []) : piece
         yield this.#match(run, places, filter, last && left === 0)
       }
     }
-  }
-
-  #lookAgain(run: RunRow, places: readonly EntryPlace[]): readonly EntryPlace[] {
-    return places.flatMap(place => this.#rows.entry(run, place.seq) ?? [])
   }
 
   #match(run: RunRow, places: readonly EntryPlace[], filter: StoreFilter, last: boolean): Batch {
@@ -213,12 +207,4 @@ export class Engine {
 
 function matches(view: View, filter: StoreFilter): boolean {
   return filter.body?.every(({ path, equals }) => valueAt(view.body, path) === equals) ?? true
-}
-
-/** Does all of the work at once. */
-export function finish<Result>(work: Work<Result>): Result {
-  for (;;) {
-    const step = work.next()
-    if (step.done) return step.value
-  }
 }

@@ -62,7 +62,6 @@ export function unreadableArchives(run: RunId, files: readonly number[]): IndexF
   })
 }
 
-/** Records that lie one behind the other in a buffer. */
 export function unpackRecords(packed: Uint8Array): StoredRecord[] {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
   const records: StoredRecord[] = []

@@ -20,7 +20,6 @@ export function fitting(places: readonly Place[], limit: number): number {
   return count
 }
 
-/** The places in pieces that are read at once. */
 export function* byBytes<P extends Place>(places: readonly P[]): Generator<readonly P[]> {
   let start = 0
   let bytes = 0
@@ -35,7 +34,6 @@ export function* byBytes<P extends Place>(places: readonly P[]): Generator<reado
   if (start < places.length) yield places.slice(start)
 }
 
-/** Records gathered one by one out of larger reads. */
 export class Gathered {
   readonly #limit: number
   readonly #pieces: Buffer[] = []

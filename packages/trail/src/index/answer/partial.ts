@@ -1,7 +1,8 @@
 // What an answer has to say about holes (W-TRAIL-29): damage that concerns the run asked for, archives that are gone.
 import type { RunId } from '@parley/core'
 import { indexLimits } from '../limits.ts'
-import type { DamageRow, Rows, RunRow } from '../rows.ts'
+import type { DamageRow, RunRow } from '../rows.ts'
+import type { Rows } from '../sqlite/sqlite-rows.ts'
 
 export function partialNotes(
   rows: Rows,
@@ -29,9 +30,8 @@ function isFilled(rows: Rows, row: RunRow | undefined, { first, last }: DamageRo
 }
 
 /**
- * Whether records of this run may have stood in a damaged place that says no names. A run that goes on behind it
- * without a gap lost nothing there (a gap is noted by itself); one that had ended could only have lost what changes
- * nothing.
+ * Whether a damaged place that names no run may have held records of this one. A run that continues behind it without a
+ * gap lost nothing there (a gap is noted separately); one that had ended lost nothing that matters.
  */
 function mayConcern(damage: DamageRow, row: RunRow | undefined): boolean {
   if (!row || row.head < 0) return true

@@ -1,14 +1,13 @@
-// From a filter to the entries that its header conditions allow, in order: which index is walked, and how the results
-// of several ranges are merged. Conditions on bodies come later (engine.ts).
+// From a filter to the entries that its header conditions allow, in order; conditions on bodies come later (engine.ts).
 import type { StoreFilter, WorkspaceSpan } from '../../store/store.ts'
 import { invalidQuery } from '../fault.ts'
 import { indexLimits } from '../limits.ts'
-import type { EntryPlace, Rows, RunRow, Scan } from '../rows.ts'
+import type { EntryPlace, RunRow, Scan } from '../rows.ts'
+import type { Rows } from '../sqlite/sqlite-rows.ts'
 
 export interface Plan {
   /** No entry is found by two of them. */
   readonly scans: readonly Scan[]
-  /** What the scans cannot say. */
   readonly within?: (entry: EntryPlace) => boolean
 }
 
@@ -58,7 +57,6 @@ export function planFilter(rows: Rows, run: RunRow, filter: StoreFilter, exact =
   return { scans: nonEmpty(byType.map(scan => ({ ...scan, workspaces }))), within: inSpans(merged) }
 }
 
-/** Entries that match a filter's header conditions, by `seq`. */
 export class Candidates {
   readonly #cursors: Cursor[]
   readonly #descending: boolean
@@ -102,7 +100,6 @@ export class Candidates {
   }
 }
 
-/** One scan, fetched piece by piece. */
 class Cursor {
   readonly #rows: Rows
   readonly #run: RunRow

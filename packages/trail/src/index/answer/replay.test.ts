@@ -1,8 +1,8 @@
 import type { ObjectId, RunId } from '@parley/core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { StoredObject, StoredRecord } from '../../entry.ts'
+import { Bench, KINDS, RUN } from '../../testing/log-fixture.ts'
 import type { TrailIndex } from '../contract.ts'
-import { Bench, KINDS, RUN } from '../log-fixture.test.support.ts'
 
 const OTHER = 'run_2' as RunId
 

@@ -2,7 +2,8 @@
 import type { RunId } from '@parley/core'
 import type { LogReader } from '../contract.ts'
 import { invalidQuery } from '../fault.ts'
-import type { Rows, RunRow } from '../rows.ts'
+import type { RunRow } from '../rows.ts'
+import type { Rows } from '../sqlite/sqlite-rows.ts'
 import { fetchWhole, type Wanted } from './fetch.ts'
 import { fitting, pageLimit } from './page.ts'
 import { partialNotes } from './partial.ts'
@@ -51,7 +52,6 @@ function parseCursor(cursor: string): LogOrder {
   return { seq: Number(match[1]), ordinal: match[2] === 'e' ? ENTRY : Number(match[2]) }
 }
 
-/** Up to `limit` records behind a place, entries and objects. */
 export function inLogOrder(rows: Rows, run: RunRow, start: LogOrder, limit: number): (Wanted & LogOrder)[] {
   const after = start.ordinal === ENTRY ? start.seq : start.seq - 1
   const entries = rows.scan(run, { path: { by: 'run' }, after, before: run.head + 1 }, false, limit)

@@ -2,7 +2,8 @@
 import type { RunId } from '@parley/core'
 import type { LogReader, RunPoint, RunUsage, SegmentUsage, TakenRecords, TakeRequest } from '../contract.ts'
 import { indexLimits } from '../limits.ts'
-import type { Rows, RunRow } from '../rows.ts'
+import type { RunRow } from '../rows.ts'
+import type { Rows } from '../sqlite/sqlite-rows.ts'
 import type { Work } from './engine.ts'
 import { fetchWhole, type Wanted } from './fetch.ts'
 import { ENTRY, inLogOrder, type LogOrder } from './replay.ts'
@@ -32,10 +33,7 @@ export function* takeRecords(rows: Rows, reader: LogReader, request: TakeRequest
   return { records: fetchWhole(reader, request.run, wanted).bytes, ordinals, until, more }
 }
 
-/**
- * All records of a run from the first object of `after.seq` on, each with how many objects of its `seq` there were up
- * to it.
- */
+/** All records of a run from the first object of `after.seq` on, each with the count of objects of its `seq` so far. */
 function* walk(
   rows: Rows,
   row: RunRow,

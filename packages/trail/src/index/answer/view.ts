@@ -10,7 +10,6 @@ export interface View {
   readonly workspace: string | null
 }
 
-/** The parsed view of an entry's record, or undefined when it is not one. */
 export function readView(source: Buffer, span: RecordSpan): View | undefined {
   let parsed: unknown
   try {

@@ -1,5 +1,4 @@
-// The work of the index's thread: it takes in the log slice by slice and answers in between; nobody is answered before
-// the log has been taken in as far as the question asks.
+// The work of the index's thread: takes in the log slice by slice, and answers what it has got far enough for.
 import type { MessagePort } from 'node:worker_threads'
 import type { Work } from '../answer/engine.ts'
 import type { LogPoint } from '../contract.ts'
@@ -39,7 +38,7 @@ export class IndexServer {
     this.#options = options
     this.#target = options.end
     this.#reader = reader
-    this.#index = new LiveIndex(opened.index, reader, () => {
+    this.#index = new LiveIndex(opened.database, reader, () => {
       reader.refresh()
       return recreateIndexFile(options.file, options.trail)
     })
@@ -141,10 +140,7 @@ export class IndexServer {
     return true
   }
 
-  /**
-   * An index that turns out to be damaged, or whose file fails again and again, is made anew, and questions wait for
-   * it; whatever else fails is said to all.
-   */
+  /** A damaged index, or one whose file fails repeatedly, is rebuilt while questions wait; other failures go to all. */
   #recover(cause: unknown): void {
     this.#failures++
     const hopeless = isDamage(cause) || (isUnsteady(cause) && this.#failures >= indexLimits.failures)

@@ -2,7 +2,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { indexLimits } from '../limits.ts'
 
-/** Stands for "no workspace". */
 const NONE = 0
 
 export class Names {

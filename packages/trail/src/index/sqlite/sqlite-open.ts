@@ -1,5 +1,5 @@
-// Opening the index file: is it ours, of this trail, of this version, and does it agree with the log? If not, it is put
-// aside and begun again; what it knew of chain heads is kept where that may be evidence of a log that lost its end.
+// Opening the index file: is it ours, of this trail and version, and does it agree with the log? If not, it is
+// replaced; the chain heads it knew are kept where they may prove that the log lost its end.
 import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { FRAME_HEADER, frameLength } from '../../log/frame.ts'
@@ -9,19 +9,13 @@ import { indexLimits } from '../limits.ts'
 import { type Applied, frameMark } from '../rows.ts'
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './sqlite-schema.ts'
 
-/** Tables that can be used; sqlite-rows.ts makes rows of them. */
-export interface IndexFile {
-  readonly database: DatabaseSync
-}
-
 export interface OpenedIndex {
-  readonly index: IndexFile
+  readonly database: DatabaseSync
   readonly opening: Omit<IndexOpening, 'lostHeads'>
   /** Heads of an index that the log did not bear out: to be compared once the new one has caught up. */
   readonly oldHeads: readonly RunHead[]
 }
 
-/** What is wrong with an index, and what becomes of it. */
 interface Objection {
   readonly reason: string
   /** `evidence`: the log may have lost what it knew; `foreign`: it may be somebody else's file; `ours`: it can go. */
@@ -32,7 +26,7 @@ export function openIndexFile(file: string, trail: string, end: LogPoint, reader
   const evidence = aheadFile(file)
   const oldHeads = existsSync(evidence) ? headsIn(evidence) : []
   const found = inspect(file, trail, end, reader)
-  if ('database' in found) return { index: found, opening: { state: 'current' }, oldHeads }
+  if (found instanceof DatabaseSync) return { database: found, opening: { state: 'current' }, oldHeads }
   if (found.file === 'evidence') {
     oldHeads.push(...headsIn(file))
     // It stays on disk until the caller was told what it proves and closed the index in order.
@@ -41,14 +35,13 @@ export function openIndexFile(file: string, trail: string, end: LogPoint, reader
   if (found.file === 'foreign') putAside(file, `${file}.old`)
   remove(file)
   return {
-    index: createIndexFile(file, trail),
+    database: createIndexFile(file, trail),
     opening: { state: 'rebuilt', reason: found.reason },
     oldHeads,
   }
 }
 
-/** Begins an index anew, whatever was there. */
-export function recreateIndexFile(file: string, trail: string): IndexFile {
+export function recreateIndexFile(file: string, trail: string): DatabaseSync {
   remove(file)
   return createIndexFile(file, trail)
 }
@@ -62,13 +55,13 @@ function aheadFile(file: string): string {
   return `${file}.ahead`
 }
 
-function inspect(file: string, trail: string, end: LogPoint, reader: LogReader): IndexFile | Objection {
+function inspect(file: string, trail: string, end: LogPoint, reader: LogReader): DatabaseSync | Objection {
   if (!existsSync(file)) return objection('there was none', 'ours')
   let database: DatabaseSync | undefined
   try {
     database = connect(file)
     const wrong = checkTables(database, trail, end, reader)
-    if (!wrong) return { database }
+    if (!wrong) return database
     database.close()
     return wrong
   } catch (cause) {
@@ -78,7 +71,6 @@ function inspect(file: string, trail: string, end: LogPoint, reader: LogReader):
   }
 }
 
-/** What keeps the tables from being the index of this log. */
 export function checkTables(
   database: DatabaseSync,
   trail: string,
@@ -114,7 +106,7 @@ function objection(what: string, file: Objection['file']): Objection {
   return { reason: `The index was made anew because ${what}.`, file }
 }
 
-function createIndexFile(file: string, trail: string): IndexFile {
+function createIndexFile(file: string, trail: string): DatabaseSync {
   const database = connect(file)
   try {
     return layOutTables(database, trail)
@@ -124,12 +116,11 @@ function createIndexFile(file: string, trail: string): IndexFile {
   }
 }
 
-/** Empty tables for the index of a trail. */
-export function layOutTables(database: DatabaseSync, trail: string): IndexFile {
+export function layOutTables(database: DatabaseSync, trail: string): DatabaseSync {
   database.exec(`BEGIN; ${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`)
   database.prepare('INSERT INTO meta VALUES (1, ?, ?, 0, 0, 0, 0, 0, 0)').run(SCHEMA_VERSION, trail)
   database.exec('COMMIT')
-  return { database }
+  return database
 }
 
 function connect(file: string): DatabaseSync {
@@ -151,7 +142,6 @@ function connect(file: string): DatabaseSync {
   }
 }
 
-/** Up to where the log is in the tables, as they say. */
 export function readApplied(database: DatabaseSync): Applied {
   return {
     ...(database
@@ -160,7 +150,6 @@ export function readApplied(database: DatabaseSync): Applied {
   }
 }
 
-/** Heads that an old index knew; none where it cannot be read. */
 function headsIn(file: string): RunHead[] {
   let database: DatabaseSync | undefined
   try {
@@ -174,7 +163,6 @@ function headsIn(file: string): RunHead[] {
   }
 }
 
-/** The head of each run that the tables know. */
 export function readHeads(database: DatabaseSync): RunHead[] {
   const rows = database.prepare('SELECT run, head AS seq, hash FROM runs WHERE head >= 0').all()
   return rows.map(row => ({ ...row }) as unknown as RunHead)
@@ -190,7 +178,6 @@ export function isUnsteady(cause: unknown): boolean {
   return isSqliteError(cause, SQLITE_READONLY, SQLITE_IOERR, SQLITE_CANTOPEN)
 }
 
-/** Damage, or tables that are not as they should be. */
 function isUnusable(cause: unknown): boolean {
   return isSqliteError(cause, SQLITE_ERROR, SQLITE_CORRUPT, SQLITE_NOTADB)
 }

@@ -3,47 +3,51 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { ObjectId, RunId } from '@parley/core'
 import type { SegmentUsage } from '../contract.ts'
 import { indexLimits } from '../limits.ts'
-import {
-  type Applied,
-  type ArchiveState,
-  type DamageRow,
-  type EntryPlace,
-  type EntryRow,
-  type HeaderKey,
-  newRun,
-  type ObjectRow,
-  type Place,
-  type Rows,
-  type RunRow,
-  type Scan,
-  type Tally,
+import type {
+  Applied,
+  ArchiveState,
+  DamageRow,
+  EntryPlace,
+  EntryRow,
+  HeaderKey,
+  ObjectRow,
+  Place,
+  RunRow,
+  Scan,
+  Tally,
 } from '../rows.ts'
 import { Names } from './sqlite-names.ts'
-import { type IndexFile, readApplied } from './sqlite-open.ts'
+import { readApplied } from './sqlite-open.ts'
 import { indexHint, scanCondition } from './sqlite-scan.ts'
 import { Statements } from './sqlite-statements.ts'
 
+/** A run of which nothing is known yet. */
+const NEW_RUN = {
+  head: -1,
+  hash: '',
+  updated: 0,
+  first: -1,
+  created: 0,
+  rootSeq: -1,
+  root: '',
+  entries: 0,
+  objects: 0,
+  ended: false,
+  forgotten: 0,
+  ordered: true,
+  lastFile: 0,
+  lastAt: 0,
+} satisfies Omit<RunRow, 'run' | 'key'>
+
 /** Columns of `runs` beside its key, named as in RunRow. */
-const RUN_FIELDS = [
-  'run',
-  'head',
-  'hash',
-  'updated',
-  'first',
-  'created',
-  'rootSeq',
-  'root',
-  'entries',
-  'objects',
-  'ended',
-  'forgotten',
-  'ordered',
-  'lastFile',
-  'lastAt',
-] as const satisfies (keyof RunRow)[]
+const RUN_FIELDS = ['run', ...Object.keys(NEW_RUN)] as (keyof RunRow)[]
 const RUN_COLUMNS = RUN_FIELDS.join(', ')
 const RUN_MARKS = RUN_FIELDS.map(() => '?').join(', ')
+const ENTRY_PLACES = 'SELECT seq, file, at, length, workspace FROM entries'
+const ONE_ENTRY = `${ENTRY_PLACES} WHERE run = ? AND seq = ?`
 const OBJECT_COLUMNS = 'seq, ordinal, id, file, at, length, crc'
+const OBJECTS = `SELECT ${OBJECT_COLUMNS} FROM objects WHERE run = ?`
+const ONE_OBJECT = `${OBJECTS} AND id = ?`
 const DAMAGE_COLUMNS = 'run, file, at, message, first, last'
 const KEY_COLUMNS: Record<HeaderKey, string> = { workspace: 'workspace', actor: 'actor', event_type: 'type' }
 
@@ -51,21 +55,23 @@ type StoredRun = Omit<RunRow, 'ended' | 'ordered'> & { readonly ended: number; r
 type ObjectTuple = [number, number, ObjectId, number, number, number, number]
 type EntryTuple = [number, number, number, number, number]
 
-export class SqliteRows implements Rows {
+/**
+ * Changes happen between `begin` and `commit` or `keep`, and a later opening sees all of them or none. A caller may
+ * change a run's row, and saves it within the same transaction.
+ */
+export class Rows {
   readonly #database: DatabaseSync
   readonly #names: Names
   readonly #sql: Statements
   readonly #addEntry: StatementSync
   readonly #findRun: StatementSync
   readonly #allRuns: StatementSync
-  /**
-   * What the tables say of themselves, and the open transaction with them; undefined where they must be asked again.
-   */
+  /** What the tables and the open transaction say; undefined where they must be asked again. */
   #applied: Applied | undefined
   /** Slices since the last commit. */
   #kept = 0
 
-  constructor({ database }: IndexFile) {
+  constructor(database: DatabaseSync) {
     this.#database = database
     this.#names = new Names(database)
     this.#sql = new Statements(database)
@@ -80,8 +86,8 @@ export class SqliteRows implements Rows {
     this.#sql.run('BEGIN IMMEDIATE')
   }
 
-  // A transaction that cannot be committed is undone here and now. Were it left open, or taken for committed,
-  // everything in it would be missing from the tables for good while `applied` says that it is there.
+  // A transaction that cannot be committed is undone at once. Left open, or taken for committed, everything in it would
+  // be missing from the tables for good while `applied` says that it is there.
   commit(): void {
     this.#forgetLost()
     try {
@@ -93,17 +99,18 @@ export class SqliteRows implements Rows {
     this.#kept = 0
   }
 
-  // Where many runs interleave, each slice touches most pages of the indexes: writing them out once for many slices is
-  // what keeps the index from falling behind.
+  /** Ends a change like `commit`, but gathers many: what a crash loses is taken from the log again. */
+  // Where many runs interleave, each slice touches most index pages: writing them out once for many slices keeps the
+  // index from falling behind.
   keep(): void {
     if (++this.#kept >= indexLimits.keptSlices) this.commit()
   }
 
-  /** There are changes that were kept and not committed. */
   get uncommitted(): boolean {
     return this.#kept > 0
   }
 
+  /** Takes back everything since the last commit; `applied` says where that was. */
   rollback(): void {
     this.#names.clear()
     this.#applied = undefined
@@ -123,15 +130,9 @@ export class SqliteRows implements Rows {
   }
 
   setApplied(applied: Applied): void {
-    this.#sql.run(
-      'UPDATE meta SET segment = ?, "end" = ?, frame = ?, lastSegment = ?, lastAt = ?, lastMark = ?',
-      applied.segment,
-      applied.end,
-      applied.frame,
-      applied.lastSegment,
-      applied.lastAt,
-      applied.lastMark,
-    )
+    const { segment, end, frame, lastSegment, lastAt, lastMark } = applied
+    const sql = 'UPDATE meta SET segment = ?, "end" = ?, frame = ?, lastSegment = ?, lastAt = ?, lastMark = ?'
+    this.#sql.run(sql, segment, end, frame, lastSegment, lastAt, lastMark)
     this.#applied = applied
   }
 
@@ -141,7 +142,7 @@ export class SqliteRows implements Rows {
   }
 
   addRun(run: RunId): RunRow {
-    const row = newRun(run, 0)
+    const row = { run, key: 0, ...NEW_RUN }
     const added = this.#sql.run(`INSERT INTO runs (${RUN_COLUMNS}) VALUES (${RUN_MARKS})`, ...runValues(row))
     return { ...row, key: Number(added.lastInsertRowid) }
   }
@@ -154,6 +155,7 @@ export class SqliteRows implements Rows {
     return (this.#allRuns.all() as unknown as StoredRun[]).map(toRun)
   }
 
+  /** Adds an entry whose `seq` is not there yet. */
   addEntry(run: RunRow, row: EntryRow): void {
     this.#addEntry.run(
       run.key,
@@ -169,112 +171,78 @@ export class SqliteRows implements Rows {
   }
 
   entry(run: RunRow, seq: number): EntryPlace | undefined {
-    return this.#entryPlaces(
-      'SELECT seq, file, at, length, workspace FROM entries WHERE run = ? AND seq = ?',
-      run.key,
-      seq,
-    )[0]
+    return this.#entryPlaces(ONE_ENTRY, run.key, seq)[0]
   }
 
   moveEntry(run: RunRow, seq: number, { file, at, length }: Place): void {
-    this.#sql.run(
-      'UPDATE entries SET file = ?, at = ?, length = ? WHERE run = ? AND seq = ?',
-      file,
-      at,
-      length,
-      run.key,
-      seq,
-    )
+    const sql = 'UPDATE entries SET file = ?, at = ?, length = ? WHERE run = ? AND seq = ?'
+    this.#sql.run(sql, file, at, length, run.key, seq)
   }
 
   removeEntry(run: RunRow, seq: number): void {
     this.#sql.run('DELETE FROM entries WHERE run = ? AND seq = ?', run.key, seq)
   }
 
+  /** Notes that an entry is gone for good; says whether that is new. */
   addForgotten(run: RunRow, seq: number): boolean {
     return this.#sql.run('INSERT OR IGNORE INTO forgotten VALUES (?, ?)', run.key, seq).changes > 0
   }
 
+  /** How many of the entries from `first` to `last` are gone for good. */
   forgotten(run: RunRow, first: number, last: number): number {
     const sql = 'SELECT count(*) FROM forgotten WHERE run = ? AND seq BETWEEN ? AND ?'
     return this.#sql.get<[number]>(sql, run.key, first, last)![0]
   }
 
-  addObject(run: RunRow, row: ObjectRow): boolean {
-    const { seq, ordinal, id, file, at, length, crc } = row
-    const added = this.#sql.run(
-      `INSERT OR IGNORE INTO objects (run, ${OBJECT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      run.key,
-      seq,
-      ordinal,
-      id,
-      file,
-      at,
-      length,
-      crc,
-    )
-    return added.changes > 0
+  /** Adds an object unless its id is there already; says whether it did. */
+  addObject(run: RunRow, { seq, ordinal, id, file, at, length, crc }: ObjectRow): boolean {
+    const sql = `INSERT OR IGNORE INTO objects (run, ${OBJECT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+    return this.#sql.run(sql, run.key, seq, ordinal, id, file, at, length, crc).changes > 0
   }
 
   object(run: RunRow, id: ObjectId): ObjectRow | undefined {
-    const tuple = this.#sql.get<ObjectTuple>(
-      `SELECT ${OBJECT_COLUMNS} FROM objects WHERE run = ? AND id = ?`,
-      run.key,
-      id,
-    )
+    const tuple = this.#sql.get<ObjectTuple>(ONE_OBJECT, run.key, id)
     return tuple && toObject(tuple)
   }
 
   moveObject(run: RunRow, id: ObjectId, { file, at, length }: Place): void {
-    this.#sql.run(
-      'UPDATE objects SET file = ?, at = ?, length = ? WHERE run = ? AND id = ?',
-      file,
-      at,
-      length,
-      run.key,
-      id,
-    )
+    const sql = 'UPDATE objects SET file = ?, at = ?, length = ? WHERE run = ? AND id = ?'
+    this.#sql.run(sql, file, at, length, run.key, id)
   }
 
   removeObjects(run: RunRow, file: number): void {
     this.#sql.run('DELETE FROM objects WHERE run = ? AND file = ?', run.key, file)
   }
 
+  objects(run: RunRow, seq: number, ordinal: number, limit: number): ObjectRow[] {
+    const sql = `${OBJECTS} AND (seq, ordinal) > (?, ?) ORDER BY seq, ordinal LIMIT ?`
+    return this.#sql.all<ObjectTuple>(sql, run.key, seq, ordinal, limit).map(toObject)
+  }
+
   usage(run: RunRow): SegmentUsage[] {
     const inLog = (table: string) => `SELECT file, length FROM ${table} WHERE run = ? AND file > 0`
+    const records = `${inLog('entries')} UNION ALL ${inLog('objects')}`
     return this.#sql
       .all<[number, number, number]>(
-        `SELECT file, count(*), sum(length) FROM (${inLog('entries')} UNION ALL ${inLog('objects')}) GROUP BY file`,
+        `SELECT file, count(*), sum(length) FROM (${records}) GROUP BY file`,
         run.key,
         run.key,
       )
       .map(([segment, records, bytes]) => ({ segment, records, bytes }))
   }
 
-  objects(run: RunRow, seq: number, ordinal: number, limit: number): ObjectRow[] {
-    return this.#sql
-      .all<ObjectTuple>(
-        `SELECT ${OBJECT_COLUMNS} FROM objects WHERE run = ? AND (seq, ordinal) > (?, ?) ORDER BY seq, ordinal LIMIT ?`,
-        run.key,
-        seq,
-        ordinal,
-        limit,
-      )
-      .map(toObject)
-  }
-
   scan(run: RunRow, scan: Scan, descending: boolean, limit: number): EntryPlace[] {
     const where = scanCondition(this.#names, run, scan)
     if (!where) return []
-    const source = `entries ${indexHint(scan.path)} WHERE ${where.sql}`
-    const order = descending ? 'DESC' : 'ASC'
+    const order = `ORDER BY seq ${descending ? 'DESC' : 'ASC'} LIMIT ?`
     return this.#entryPlaces(
-      `SELECT seq, file, at, length, workspace FROM ${source} ORDER BY seq ${order} LIMIT ?`,
+      `${ENTRY_PLACES} ${indexHint(scan.path)} WHERE ${where.sql} ${order}`,
       ...where.values,
       limit,
     )
   }
 
+  /** How many entries a scan finds, counted up to `most`. */
   count(run: RunRow, scan: Scan, most: number): number {
     const where = scanCondition(this.#names, run, scan)
     if (!where) return 0
@@ -282,29 +250,25 @@ export class SqliteRows implements Rows {
     return this.#sql.get<[number]>(`SELECT count(*) FROM (SELECT 1 FROM ${source} LIMIT ?)`, ...where.values, most)![0]
   }
 
+  /** How many entries a scan finds of each kind; of all together, under `null`, without a key. */
   tally(run: RunRow, scan: Scan, key: HeaderKey | undefined): Tally[] {
     const where = scanCondition(this.#names, run, scan)
     if (!where) return []
     const column = key === undefined ? '0' : KEY_COLUMNS[key]
     // Along a run, SQLite finds by itself the index that holds the groups in order.
     const hint = scan.path.by === 'run' ? '' : indexHint(scan.path)
-    return this.#sql
-      .all<[number, number]>(
-        `SELECT ${column}, count(*) FROM entries ${hint} WHERE ${where.sql} GROUP BY 1`,
-        ...where.values,
-      )
-      .map(([id, count]) => ({ key: this.#names.name(id), count }))
+    const sql = `SELECT ${column}, count(*) FROM entries ${hint} WHERE ${where.sql} GROUP BY 1`
+    const tallies = this.#sql.all<[number, number]>(sql, ...where.values)
+    return tallies.map(([id, count]) => ({ key: this.#names.name(id), count }))
   }
 
   next(run: RunRow, seq: number): { seq: number; ticks: number } | undefined {
-    const tuple = this.#sql.get<[number, number]>(
-      'SELECT seq, ticks FROM entries WHERE run = ? AND seq >= ? ORDER BY seq LIMIT 1',
-      run.key,
-      seq,
-    )
+    const sql = 'SELECT seq, ticks FROM entries WHERE run = ? AND seq >= ? ORDER BY seq LIMIT 1'
+    const tuple = this.#sql.get<[number, number]>(sql, run.key, seq)
     return tuple && { seq: tuple[0], ticks: tuple[1] }
   }
 
+  /** Whether the records of an archive are in, or were and are gone for good; undefined when it was never met. */
   archive(file: number): ArchiveState | undefined {
     return this.#sql.get<[ArchiveState]>('SELECT state FROM archives WHERE file = ?', file)?.[0]
   }
@@ -314,17 +278,11 @@ export class SqliteRows implements Rows {
   }
 
   addDamage({ run, file, at, message, first, last }: DamageRow): void {
-    this.#sql.run(
-      `INSERT OR IGNORE INTO damage (${DAMAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`,
-      run,
-      file,
-      at,
-      message,
-      first,
-      last,
-    )
+    const sql = `INSERT OR IGNORE INTO damage (${DAMAGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`
+    this.#sql.run(sql, run, file, at, message, first, last)
   }
 
+  /** A file turned out to be sound after all. */
   clearDamage(file: number): void {
     this.#sql.run('DELETE FROM damage WHERE file = ?', file)
   }
@@ -333,13 +291,11 @@ export class SqliteRows implements Rows {
     return this.#sql.get<[number]>('SELECT count(*) FROM damage')![0]
   }
 
+  /** Damage of this run, and damage of nobody knows which. */
   damage(run: RunId): DamageRow[] {
-    return this.#sql
-      .all<[RunId | '', number, number, string, number, number]>(
-        `SELECT ${DAMAGE_COLUMNS} FROM damage WHERE run IN (?, '') ORDER BY key`,
-        run,
-      )
-      .map(([owner, file, at, message, first, last]) => ({ run: owner, file, at, message, first, last }))
+    const sql = `SELECT ${DAMAGE_COLUMNS} FROM damage WHERE run IN (?, '') ORDER BY key`
+    const found = this.#sql.all<[RunId | '', number, number, string, number, number]>(sql, run)
+    return found.map(([owner, file, at, message, first, last]) => ({ run: owner, file, at, message, first, last }))
   }
 
   close(): void {
@@ -348,13 +304,8 @@ export class SqliteRows implements Rows {
   }
 
   #entryPlaces(sql: string, ...values: SQLInputValue[]): EntryPlace[] {
-    return this.#sql.all<EntryTuple>(sql, ...values).map(([seq, file, at, length, workspace]) => ({
-      seq,
-      file,
-      at,
-      length,
-      workspace: this.#names.name(workspace),
-    }))
+    const found = this.#sql.all<EntryTuple>(sql, ...values)
+    return found.map(([seq, file, at, length, id]) => ({ seq, file, at, length, workspace: this.#names.name(id) }))
   }
 }
 

@@ -1,13 +1,13 @@
-// The tables of the index file. Whatever changes here, or in what their rows mean, gets a new SCHEMA_VERSION: an index
-// of another version is made again from the log, never migrated.
+// The tables of the index file. Any change here, or in what the rows mean, gets a new SCHEMA_VERSION: an index of
+// another version is rebuilt from the log, never migrated.
 
 // 3: an index of version 2 may lack what a failed commit lost.
 export const SCHEMA_VERSION = 3
 /** Marks a SQLite file as an index of a trail: "PLIX". */
 export const APPLICATION_ID = 0x504c4958
 
-// Rows of entries and both of their indexes are what the file consists of, so names are numbers in them, and the
-// primary key is the table: a timeline reads neighbouring pages.
+// Entries and their two indexes are most of the file, so names are numbers in them, and the primary key is the table: a
+// timeline reads neighbouring pages.
 export const SCHEMA = `
 CREATE TABLE meta (
   key INTEGER PRIMARY KEY CHECK (key = 1), version INTEGER NOT NULL, trail TEXT NOT NULL,

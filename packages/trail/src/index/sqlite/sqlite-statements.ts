@@ -1,5 +1,4 @@
-// Prepared statements of a SQLite file, found by their text; when there are too many, those that were prepared first
-// go. Rows are tuples.
+// Prepared statements of a SQLite file by their text, up to a bound; the oldest go first. Rows are tuples.
 import type { DatabaseSync, SQLInputValue, StatementResultingChanges, StatementSync } from 'node:sqlite'
 import { indexLimits } from '../limits.ts'
 

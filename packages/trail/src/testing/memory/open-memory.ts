@@ -1,19 +1,19 @@
 // A trail store in memory, over disks that can be made to fail: for tests and simulation. Deterministic: no threads, no
 // clock.
 import { parseTimestamp, type Ticks } from '@parley/core'
-import { below, COLD_BLOBS, coldFiles } from './archive/layout.ts'
-import { plainSqueeze } from './archive/squeeze.ts'
-import type { StoredRecord } from './entry.ts'
-import type { IndexDisk } from './index/index-disk.ts'
-import { IndexLog } from './index/log-reader.ts'
-import { MemoryIndex } from './index/memory-index.ts'
-import { FaultyFiles } from './log/faulty-files.ts'
-import type { Files } from './log/files.ts'
-import { FRAME_HEADER, sealFrame } from './log/frame.ts'
-import { recordBound, writeRecord } from './log/record.ts'
-import { SEGMENT_HEADER, segmentName, writeSegmentHeader } from './log/segment.ts'
-import { viewTimestamp } from './log/view.ts'
-import { SegmentStore, type SegmentStoreOptions } from './store/segment-store.ts'
+import { below, COLD_BLOBS, coldFiles } from '../../archive/layout.ts'
+import { plainSqueeze } from '../../archive/squeeze.ts'
+import type { StoredRecord } from '../../entry.ts'
+import { IndexLog } from '../../index/log-reader.ts'
+import type { Files } from '../../log/files.ts'
+import { FRAME_HEADER, sealFrame } from '../../log/frame.ts'
+import { recordBound, writeRecord } from '../../log/record.ts'
+import { SEGMENT_HEADER, segmentName, writeSegmentHeader } from '../../log/segment.ts'
+import { viewTimestamp } from '../../log/view.ts'
+import { SegmentStore, type SegmentStoreOptions } from '../../store/segment-store.ts'
+import { FaultyFiles } from './faulty-files.ts'
+import type { IndexDisk } from './index-disk.ts'
+import { MemoryIndex } from './memory-index.ts'
 
 export interface MemoryStoreOptions {
   readonly firstSegmentBytes?: number

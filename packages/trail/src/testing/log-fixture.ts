@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { zstdCompressSync } from 'node:zlib'
 import { canonicalize, formatTimestamp, type ObjectId, type RunId, type Ticks, type WorkspaceId } from '@parley/core'
 import type { StoredEntry, StoredObject, StoredRecord } from '../entry.ts'
+import type { ArchiveRecords, LogPoint, LogReader, RecordPlace, TrailIndex } from '../index/contract.ts'
+import { sqliteIndex } from '../index/sqlite-index.ts'
 import { FRAME_HEADER, sealFrame } from '../log/frame.ts'
 import { recordBound, writeRecord } from '../log/record.ts'
 import { SEGMENT_HEADER, segmentName, writeSegmentHeader } from '../log/segment.ts'
-import type { ArchiveRecords, LogPoint, LogReader, RecordPlace, TrailIndex } from './contract.ts'
-import { MemoryIndex } from './memory-index.ts'
-import { sqliteIndex } from './sqlite-index.ts'
+import { MemoryIndex } from './memory/memory-index.ts'
 
 export const TRAIL = 'ab'.repeat(16)
 export const START = (Date.UTC(2026, 0, 1) * 1000) as Ticks

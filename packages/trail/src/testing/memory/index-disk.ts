@@ -1,8 +1,7 @@
 // The tables of an index in memory, and what can go wrong with them: they run out of space, or a commit fails. They
 // outlive whoever uses them, as a file does.
 import { DatabaseSync } from 'node:sqlite'
-import type { IndexFile } from './sqlite/sqlite-open.ts'
-import { layOutTables } from './sqlite/sqlite-open.ts'
+import { layOutTables } from '../../index/sqlite/sqlite-open.ts'
 
 /** `undone`: SQLite has rolled back by itself; `refused`: the transaction is still open. Both happen. */
 export type CommitFault = 'undone' | 'refused'
@@ -32,13 +31,12 @@ export class IndexDisk {
   }
 
   /** Empty tables in place of what was there. */
-  renew(trail: string): IndexFile {
+  renew(trail: string): DatabaseSync {
     if (this.#database?.isOpen) this.#database.close()
     this.#database = undefined
-    const index = layOutTables(this.#faulty(), trail)
-    this.#database = index.database
+    this.#database = layOutTables(this.#faulty(), trail)
     this.#limit()
-    return index
+    return this.#database
   }
 
   /** The next commits fail. */

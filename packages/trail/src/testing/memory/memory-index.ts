@@ -1,14 +1,15 @@
 // An index in the caller's thread, over tables in memory: for simulation, and where there is no disk. Deterministic: no
 // threads, no timers.
-import type { Position } from '../store/store.ts'
-import { AskedIndex } from './asked-index.ts'
-import type { IndexOpening, LogPoint, LogReader } from './contract.ts'
-import { asIndexError, busyError, closedError } from './error.ts'
+
+import { AskedIndex } from '../../index/asked-index.ts'
+import type { IndexOpening, LogPoint, LogReader } from '../../index/contract.ts'
+import { asIndexError, busyError, closedError } from '../../index/error.ts'
+import { indexLimits } from '../../index/limits.ts'
+import { LiveIndex } from '../../index/live-index.ts'
+import type { IndexAnswer, IndexAnswers, IndexOperation, IndexQuestion, IndexRequest } from '../../index/protocol.ts'
+import { checkTables, readHeads } from '../../index/sqlite/sqlite-open.ts'
+import type { Position } from '../../store/store.ts'
 import { IndexDisk } from './index-disk.ts'
-import { indexLimits } from './limits.ts'
-import { LiveIndex } from './live-index.ts'
-import type { IndexAnswers, IndexRequest } from './protocol.ts'
-import { checkTables, readHeads } from './sqlite/sqlite-open.ts'
 
 interface Waiting {
   readonly atLeast: Position
@@ -44,7 +45,7 @@ export class MemoryIndex extends AskedIndex {
     const wrong = found ? checkTables(found, trail, end, reader) : undefined
     const reusable = found !== undefined && wrong === undefined
     const oldHeads = found && wrong?.file === 'evidence' ? readHeads(found) : []
-    this.#index = new LiveIndex(reusable ? { database: found } : disk.renew(trail), reader, () => disk.renew(trail))
+    this.#index = new LiveIndex(reusable ? found : disk.renew(trail), reader, () => disk.renew(trail))
     if (oldHeads.length > 0) while (!this.#index.step(end));
     this.#opening = {
       ...(reusable
@@ -80,15 +81,16 @@ export class MemoryIndex extends AskedIndex {
   }
 
   /** Answers at once, or as soon as the log has come as far as the question asks. */
-  protected ask<Kind extends IndexRequest['kind']>(
-    request: Extract<IndexRequest, { kind: Kind }>,
+  protected ask<K extends IndexOperation>(
+    kind: K,
+    args: IndexQuestion<K>,
     atLeast: Position,
-  ): Promise<IndexAnswers[Kind]> {
+  ): Promise<IndexAnswers[K]> {
     if (this.#closed) return Promise.reject(closedError())
     return new Promise((resolve, reject) => {
       const answer = () => {
         try {
-          resolve(this.#answer(request) as IndexAnswers[Kind])
+          resolve(this.#answer({ kind, args } as IndexRequest) as IndexAnswers[K])
         } catch (cause) {
           reject(asIndexError(cause))
         }
@@ -99,7 +101,7 @@ export class MemoryIndex extends AskedIndex {
     })
   }
 
-  #answer(request: IndexRequest): IndexAnswers[IndexRequest['kind']] {
+  #answer(request: IndexRequest): IndexAnswer {
     if (!this.#disk.isUsedBy(this)) throw closedError()
     this.#reader.follow(this.#point)
     while (!this.#index.step(this.#point));

@@ -1,6 +1,6 @@
 // The file layer in memory, with the faults of a real disk: the nth write or sync fails, space runs out, a power loss
 // keeps, loses or tears each sector that was not synced, names made since the last folder sync vanish, bits flip.
-import type { Files, LogFile, OpenMode } from './files.ts'
+import type { Files, LogFile, OpenMode } from '../../log/files.ts'
 
 const SECTOR = 512
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { readWhole, writeWhole } from '../../log/files.ts'
+import { seededRandom } from '../random.ts'
 import { FaultyFiles } from './faulty-files.ts'
-import { readWhole, writeWhole } from './files.ts'
-import { seededRandom } from './random.ts'
 
 const never = () => 0.999
 const always = () => 0

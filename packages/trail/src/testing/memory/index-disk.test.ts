@@ -1,9 +1,9 @@
 // An index whose tables run full or whose commits fail: the log has everything, so nothing may be missing later.
 import type { RunId } from '@parley/core'
 import { expect, test } from 'vitest'
+import { indexLimits } from '../../index/limits.ts'
+import { RUN, TestLog, TRAIL } from '../log-fixture.ts'
 import { type CommitFault, IndexDisk } from './index-disk.ts'
-import { indexLimits } from './limits.ts'
-import { RUN, TestLog, TRAIL } from './log-fixture.test.support.ts'
 import { MemoryIndex } from './memory-index.ts'
 
 async function seqs(index: MemoryIndex, log: TestLog): Promise<number[]> {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Bench, RUN } from './log-fixture.test.support.ts'
+import { Bench, RUN } from '../log-fixture.ts'
 
 describe('the index in memory', () => {
   let bench: Bench

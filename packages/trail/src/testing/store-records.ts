@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { ObjectId, ParleyError, RunId, Timestamp, WorkspaceId } from '@parley/core'
 import { expect } from 'vitest'
 import type { StoredEntry, StoredObject, StoredRecord } from '../entry.ts'
-import type { StoreQuery, TrailStore } from './store.ts'
+import type { StoreQuery, TrailStore } from '../store/store.ts'
 
 export const R1 = 'run_1' as RunId
 export const R2 = 'run_2' as RunId
