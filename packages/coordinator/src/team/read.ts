@@ -32,10 +32,7 @@ export interface TeamReader {
   readonly schema: ReturnType<typeof teamFileSchema>
   /** Refuses with `invalid_team`; `details.problems` is a list of TeamProblem. */
   read(text: string, options?: ReadTeamOptions): Result<Team>
-  /**
-   * The agents that another file lists in the format of a team file's, checked as those are. `agents` is the mapping;
-   * problems have their place in that file.
-   */
+  /** Checks agents that another file lists as team files do. Problems have their place in that file. */
   readAgents(
     agents: Located,
     place: Place,

@@ -1,5 +1,5 @@
-// What a schema cannot say about a team file: names that must exist once, plans that lead somewhere, agents that can be
-// started. It looks at whatever is there, so that one reading finds as many mistakes as it can.
+// What a schema cannot say about a team file: names that must exist once, plans without cycles, agents that can start.
+// One reading finds as many mistakes as it can.
 import { agentLimits, durationPattern, kindOf, parseBytes, parseDuration } from '@parley/agents'
 import { type AgentKind, compileGlobs } from '@parley/core'
 import { type Entry, type Located, member, plain } from '@parley/core/yaml'

@@ -1,5 +1,5 @@
-// A team as a run keeps it: plain JSON with every default filled in, durations in milliseconds, sizes in bytes, and the
-// plan in an order in which it can be worked off.
+// A team as a run keeps it: plain JSON with every default filled in, durations in milliseconds, sizes in bytes, the
+// plan in order.
 
 import type { AgentSettings } from '@parley/core'
 import type { TaskPriority } from '@parley/trail/events'
