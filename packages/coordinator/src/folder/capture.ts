@@ -1,5 +1,5 @@
-// What a workspace's folder holds becomes a commit, whatever the agent did with git there: the files are compared with
-// the parent through an index of our own. What the turn may not change is left out, put back and reported.
+// Turns what a workspace's folder holds into a commit, whatever the agent did with git there, by comparing the files
+// with the parent through an index of our own. What the turn may not change is left out, put back and reported.
 import { lstat, rename, rm } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import { globLimits, ParleyError, type WorkspaceId } from '@parley/core'

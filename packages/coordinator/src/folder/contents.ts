@@ -1,6 +1,5 @@
 // Git on files and trees, with a git folder of our own in the run's home. For a copy it is the repository; for a git
-// project it only borrows the user's objects. Agents have others, so nothing that the user or an agent configured is
-// run or heeded: no filter, driver, hook or monitor.
+// project it borrows the user's objects. No filter, driver, hook or monitor of the user or an agent is run.
 import { copyFile, mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, harmless, ParleyError } from '@parley/core'
@@ -149,10 +148,7 @@ function authorName(author: string | undefined): string | undefined {
   return name !== undefined && /[\p{L}\p{N}]/u.test(name) ? name : undefined
 }
 
-/**
- * Copies an index with its date, rounded down: git compares a file's date with the index's to know whether it may have
- * been changed unnoticed, and a later date would hide that.
- */
+/** With its date, rounded down: git takes a file with a later date than the index for possibly changed. */
 export async function copyIndex(from: string, to: string): Promise<void> {
   await copyFile(from, to)
   const second = Math.floor((await stat(from)).mtimeMs / 1000)

@@ -1,5 +1,5 @@
-// Merging a commit into a line: the run's head, or that of a team inside it. A new tree, a new commit, and a
-// compare-and-swap of the ref. Killed at any point it has either happened or not, and doing it again changes nothing.
+// Merges a commit into a line, the run's head or that of a team inside it: a new tree, a new commit, a compare-and-swap
+// of the ref. Repeating it changes nothing.
 import { ParleyError, type WorkspaceId } from '@parley/core'
 import type { Contents } from './contents.ts'
 import { changesBetween, type NamedChange } from './files/changes.ts'
@@ -103,10 +103,7 @@ async function mergeTrees(
   return { tree: tree!, conflicts: [...new Set([...conflicts, ...strayed])] }
 }
 
-/**
- * Links that only the merge lets lead outside: one side moved what the other side changed. On neither side they were
- * judged so.
- */
+/** Links that only the merge lets lead outside, since one side moved what the other side changed. */
 async function strayedLinks(
   contents: Contents,
   head: string,

@@ -55,10 +55,7 @@ export interface Captured {
   readonly commit: string
   readonly tree: string
   readonly changed: readonly FileChange[]
-  /**
-   * Put back in the folder and not in the commit. A new pipe, socket or device stays: whoever made it may still need
-   * it.
-   */
+  /** Put back in the folder and not in the commit, except a new pipe, socket or device, which may be in use. */
   readonly refused: readonly RefusedChange[]
   /** Links that lead out of the project, where the turn may make such. */
   readonly outsideLinks: readonly string[]

@@ -34,8 +34,7 @@ export async function findProject(project: string, clock: Clock): Promise<Projec
     )
   }
   const { folder } = location
-  // A folder that the repository around it knows nothing about, say below a home folder that is one: its files would be
-  // missing.
+  // A folder that its repository does not track, say below a home folder that is one: its files would be missing.
   if (folder !== '' && (await resolve(place, `HEAD:${folder}`)) === undefined) return { kind: 'copy', path }
   return { ...location, kind: 'git', head, dirty: await countDirty(place) }
 }
@@ -99,10 +98,7 @@ async function line(place: GitPlace, args: readonly string[]): Promise<string> {
   return (await git(place, args)).stdout.toString('utf8').replace(/\n$/, '')
 }
 
-/**
- * Git compares contents through filters where it must; they are programs of the user's configuration, so they are
- * switched off.
- */
+/** Comparing contents may need filters, which are programs of the user's configuration: they are switched off. */
 async function countDirty(place: GitPlace): Promise<number> {
   const config = await withoutFilters(place)
   const args = ['status', '--porcelain=v1', '-z', '--no-renames', '--ignore-submodules=dirty', '--', '.']

@@ -1,5 +1,5 @@
-// The repository that a run's commits live in: the user's own, or the private one of a copy. Only refs below
-// refs/parley/<run>/ and one branch at the end are ever written there, and no agent's folder is linked to it.
+// The repository that a run's commits live in: the user's own, or the private one of a copy. A run writes only refs
+// below refs/parley/<run>/ and one branch at the end.
 import { lstat, mkdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, ParleyError, type RunId } from '@parley/core'
@@ -42,10 +42,7 @@ export class Repository {
     return this.#prefix + name
   }
 
-  /**
-   * Undefined where there is none. Git says the same of a ref that it cannot read, and work would be lost if that were
-   * believed.
-   */
+  /** Undefined where there is none. Git says the same of a ref that it cannot read, and work would be lost then. */
   async read(ref: string): Promise<string | undefined> {
     const found = await this.#find(ref)
     if (found !== undefined) return found
@@ -101,10 +98,7 @@ export class Repository {
     return true
   }
 
-  /**
-   * A lock on a ref of this run that outlasts all attempts was left by a process that was killed: only this process
-   * writes them.
-   */
+  /** Only this process writes refs of this run: a lock that outlasts all attempts was left by a killed process. */
   async #unlocking<T>(attempt: () => Promise<T>): Promise<T> {
     for (let tried = 1; ; tried++) {
       try {
@@ -144,9 +138,7 @@ export async function privateFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 })
 }
 
-/**
- * A folder in the place of a ref holds other refs, and a ref in the place of one of its folders leaves no room for it.
- */
+/** A folder in a ref's place holds other refs; a ref in the place of one of its folders leaves no room for it. */
 async function isFile(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isFile()

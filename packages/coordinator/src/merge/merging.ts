@@ -1,5 +1,5 @@
-// Merging finished work as its task wants it (W-INT-06, -12). The trail decides first; the folders follow what it
-// decided, and do so again after a restart, since merging twice changes nothing.
+// Merges finished work as its task wants it (W-INT-06, -12). The trail decides first; the folders follow, again after a
+// restart, since merging twice changes nothing.
 
 import { type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
 import type { Coordinator, Delegate } from '@parley/kernel'
@@ -30,9 +30,8 @@ export interface Merging {
 }
 
 /**
- * Whether something else is being merged into the same line (W-INT-08): what is asked for then waits, and with it
- * everything that the other one needs to come to its end. Asked of the kernel itself, since what was begun a moment ago
- * counts.
+ * Whether another merge into the same line is open (W-INT-08): then this one waits, with everything that the other one
+ * needs to end. Asks the kernel, since the projection may lag behind.
  */
 export async function isLocked(handle: IntegratorHandle, source?: WorkspaceId): Promise<boolean> {
   const target = await handle.look()
@@ -120,8 +119,7 @@ async function proposal(
       ? `${conflict.description} Do the work again on the present state.`
       : `The work conflicts with what was merged meanwhile, in: ${files || conflict.resources.join(', ')}. Do it again on the present state.\n${shown}`,
   )
-  // A person has turned down an earlier proposal: then the work is done again, and if they do not want that either,
-  // they decide.
+  // A person turned down an earlier proposal: the work is done again; if they turn that down too, they decide.
   const turnedDown = projection.highway.ended('conflict_resolution', work.id)
   if (turnedDown?.action === 'reject') {
     const paused = turnedDown.gate.record.paused

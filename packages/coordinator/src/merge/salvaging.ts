@@ -1,5 +1,5 @@
 // What failed work left (W-INT-18 to -20): who judges it, where that stands, and the steps to its merge. The trail
-// decides, as for all other work; the task stays failed whatever comes of it.
+// decides, as for all work; the task stays failed.
 import { unwrap, type WorkspaceId } from '@parley/core'
 import { ask } from '../ask.ts'
 import { coordinatorLimits } from '../limits.ts'
@@ -46,10 +46,7 @@ function decisionOf(projection: RunProjection, { id }: ProjectedWorkspace) {
   return said?.kind === 'salvage' ? said : undefined
 }
 
-/**
- * Whoever asked an agent to finish, and waited in vain, is there to be asked about what it left; a run that is ended
- * asks nobody.
- */
+/** A person who asked an agent to finish in vain is there to be asked; a run that is ended asks nobody. */
 export function choiceOf(projection: RunProjection, work: ProjectedWorkspace, planned: PlannedTask): Salvage {
   const ended = projection.controls.some(each => each.kind === 'abort' && each.task === undefined)
   if (ended || projection.timeRunsOut) return { way: 'never' }

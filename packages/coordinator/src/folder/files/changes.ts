@@ -32,9 +32,7 @@ export async function changesBetween(contents: Contents, from: string, to: strin
   return parseChanges(splitNames(stdout))
 }
 
-/**
- * First a record for every file, then its lines, in the same order; names follow a record, or end the line of numbers.
- */
+/** A record for every file, then the line counts in the same order. Names follow a record, or end a count. */
 function parseChanges(fields: readonly FileName[]): NamedChange[] {
   const changes: { name: FileName; from?: FileName; kind: ChangeKind; link?: string }[] = []
   let next = 0

@@ -1,5 +1,5 @@
-// What a folder holds: the files that an index knows, and the others that no .gitignore leaves out. Repositories inside
-// the folder are looked into, since git itself stops at them.
+// What a folder holds: the files that an index knows, and the others that are not ignored. Git stops at repositories
+// inside the folder; they are looked into here.
 import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// Looking through a workspace's folder: which files differ from the index, and what can never be part of a commit:
-// repositories inside it, submodules that are not what they were, pipes and the like. Changes nothing in the folder.
+// Looks through a workspace's folder: which files differ from the index, and what can never be part of a commit, such
+// as repositories inside it and altered submodules. Changes nothing.
 import { lstatSync } from 'node:fs'
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
@@ -127,8 +127,7 @@ async function repositoriesInside(
   for (const { name } of tracked) for (const folder of foldersOf(name)) folders.add(folder)
   for (const name of others) for (const folder of foldersOf(name)) folders.add(folder)
   const barred: Barred[] = []
-  // Beyond a link, or a file that took a folder's place, nothing belongs to the project. Outer folders come before
-  // inner ones.
+  // Beyond a link, or a file in a folder's place, nothing is the project's. Outer folders come before inner ones.
   const real = new Set([''])
   let looked = 0
   for (const folder of folders) {

@@ -1,5 +1,5 @@
-// The only place that starts the git program: argument arrays and no shell, nothing of the environment's GIT_
-// variables, no hook, filter, pager, prompt, signature or network, a limit on time and on output.
+// The only place that starts git: no shell, none of the environment's GIT_ variables, no hook, filter, pager, prompt,
+// signature or network; limits on time and output.
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { type Clock, ParleyError, SystemClock } from '@parley/core'
@@ -64,10 +64,7 @@ export const identity = {
   GIT_COMMITTER_EMAIL: 'parley@localhost',
 }
 
-/**
- * Runs git to its end. Throws a ParleyError: `git_missing`, `git_timeout`, `git_output`, `repository_locked` (worth
- * another try) or `git_failed`, whose details hold the complaint.
- */
+/** Throws `git_missing`, `git_timeout`, `git_output`, `repository_locked` (worth another try) or `git_failed`. */
 export async function git(place: GitPlace, args: readonly string[], call: GitCall = {}): Promise<GitAnswer> {
   const release = await atOnce.acquire(NEVER)
   try {
@@ -77,9 +74,7 @@ export async function git(place: GitPlace, args: readonly string[], call: GitCal
   }
 }
 
-/**
- * As many as there are processors: more would not be done sooner, and turns that start would have to wait behind them.
- */
+/** One for each processor: more would not be done sooner, and would make the turns that start wait. */
 const atOnce = new Semaphore(availableParallelism())
 const NEVER = new AbortController().signal
 
