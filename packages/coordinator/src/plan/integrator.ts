@@ -1,32 +1,26 @@
 // One integrator at work: the root with the plan of the run, or a delegate with a plan inside it. Looks where its tasks
-// stand (plan-tasks.ts) and does what is next: submit them, give them to agents, have work judged, merge it. Nothing is
-// remembered elsewhere.
+// stand (plan-tasks.ts) and takes the next steps: submit, dispatch, have work judged, merge.
 import { type EnvelopeId, type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
-import type { RunHandle, WorkspaceDraft } from '@parley/kernel'
+import type { WorkspaceDraft } from '@parley/kernel'
 import { isTerminal } from '@parley/trail/events'
 import { ask } from '../ask.ts'
-import type { RunFolders } from '../folder/run-folders.ts'
 import { evaluate } from '../merge/evaluation.ts'
 import { applyMerges, isLocked, type Merging, mergeWork, settleConflict } from '../merge/merging.ts'
 import { salvageWork } from '../merge/salvaging.ts'
 import type { ProjectedTask, ProjectedWorkspace } from '../projection/projected.ts'
 import type { TeamFacts, WorkFacts, WorkspaceFacts } from '../run/facts.ts'
+import type { RunAtWork } from '../run/run-parts.ts'
 import { workspaceBudget } from '../team/budget-fields.ts'
 import { allTasks, type PlannedTask } from '../team/team.ts'
 import { failureText } from '../view/failure-text.ts'
 import { descriptionOf } from './approved-plan.ts'
 import { isEnding } from './finality.ts'
-import { type IntegratorOptions, PlanTasks, type TasksHost } from './plan-tasks.ts'
-import { allowance, plannedTasks } from './spending.ts'
+import { type IntegratorOptions, PlanTasks } from './plan-tasks.ts'
+import { allowance, type LiveTurn } from './spending.ts'
 import { agentFor, leftBy } from './task-agent.ts'
 
-/** What an integrator needs of the run that it works for. */
-export interface IntegratorHost extends TasksHost {
-  readonly run: RunHandle
-  readonly folders: RunFolders
-  /** `<agent>#<slot>`, with a slot that no live workspace has. */
-  readonly identity: (agent: string) => string
-  readonly release: (identity: string) => void
+export interface IntegratorHost extends RunAtWork {
+  readonly live: LiveTurn
   /** Something was merged. */
   readonly merged: () => Promise<void>
 }
@@ -164,7 +158,7 @@ export class Integrator {
     work: ProjectedWorkspace,
     draft: { readonly commit: string; readonly conflicts: readonly string[] },
   ): Promise<void> {
-    const planned = plannedTasks(this.#host.facts.plan).get(work.facts!.task)!
+    const planned = this.#host.projection.plan.get(work.facts!.task)!
     const by = work.salvage?.open && planned.salvage?.way === 'agent' ? planned.salvage.by : planned.merge.by!
     const facts: WorkspaceFacts = {
       kind: 'merge',
@@ -204,9 +198,7 @@ export class Integrator {
     })
   }
 
-  /**
-   * Who makes one of two versions may have to touch whatever either of them did: all that the integrator itself may.
-   */
+  /** The author of a merge may have to touch whatever either version touched: all that the integrator itself may. */
   async #mergeable(): Promise<string[]> {
     const { handle } = this.#options
     if (handle === this.#host.run.coordinator) return ['**']
@@ -336,10 +328,7 @@ export class Integrator {
 const NOBODY =
   'Nobody could answer your question. Decide it yourself as well as you can, go on, and say in your result what you assumed.'
 
-/**
- * §7.4: the directive refers to the attempt that came to nothing, whose trail says why; the reasons themselves are in
- * the context.
- */
+/** §7.4: the directive refers to the failed attempt, whose trail says why; the context has the reasons. */
 function revisionOf(last: ProjectedWorkspace | undefined): Pick<WorkspaceDraft, 'directive'> {
   if (!last) return {}
   return {

@@ -1,25 +1,16 @@
-// The tasks of one integrator and where they stand, as the trail has them: what is settled, what came of it, what
-// failed work left, and what can be given to an agent next. Nothing is done here.
+// The tasks of one integrator as the trail has them: what is settled, their results, what failed work left, and what
+// can be dispatched next. Changes nothing.
 import type { TaskId } from '@parley/core'
 import { coordinatorLimits } from '../limits.ts'
 import type { IntegratorHandle } from '../merge/merging.ts'
 import { leftOf, type SalvageStand, standOf, targetOf } from '../merge/salvaging.ts'
 import type { ProjectedTask, ProjectedWorkspace } from '../projection/projected.ts'
-import type { RunProjection } from '../projection/run-projection.ts'
-import type { RunFacts } from '../run/facts.ts'
 import type { PlannedTask } from '../team/team.ts'
 import { nameOf } from '../turn/identities.ts'
 import { failureText } from '../view/failure-text.ts'
 import { whyFinal } from './finality.ts'
-import { type LiveTurn, plannedTasks } from './spending.ts'
+import type { IntegratorHost } from './integrator.ts'
 import { agentFor } from './task-agent.ts'
-
-/** What is known of the run. */
-export interface TasksHost {
-  readonly facts: RunFacts
-  readonly projection: RunProjection
-  readonly live: LiveTurn
-}
 
 export interface IntegratorOptions {
   readonly handle: IntegratorHandle
@@ -29,10 +20,10 @@ export interface IntegratorOptions {
 }
 
 export class PlanTasks {
-  readonly #host: TasksHost
+  readonly #host: IntegratorHost
   readonly #options: IntegratorOptions
 
-  constructor(host: TasksHost, options: IntegratorOptions) {
+  constructor(host: IntegratorHost, options: IntegratorOptions) {
     this.#host = host
     this.#options = options
   }
@@ -84,12 +75,11 @@ export class PlanTasks {
     readonly planned: PlannedTask
     readonly stand: SalvageStand
   }[] {
-    const { projection, facts } = this.#host
-    const plan = plannedTasks(facts.plan)
+    const { projection } = this.#host
     const { workspace } = this.#options.handle
     return [...projection.tasks.values()].flatMap(task => {
       const work = leftOf(projection, task)
-      const planned = plan.get(task.name)
+      const planned = projection.plan.get(task.name)
       if (!work || !planned || (work.salvage?.target ?? targetOf(projection, work)) !== workspace) return []
       const own = this.all.includes(task) && task.status === 'failed'
       return [{ work, planned, stand: standOf(projection, work, planned, own && this.isFinal(task)) }]

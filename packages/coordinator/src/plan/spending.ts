@@ -1,11 +1,10 @@
-// What tasks and runs have used, and what is left for the next workspace: a task's budget holds for all attempts at it
-// together, with their checks, reviews and merges; the run's for everything (W-BUDGET-02). Looked at before anything is
-// dispatched.
+// What tasks and runs have used, and what is left for the next workspace: a task's budget holds for all attempts,
+// checks, reviews and merges together, the run's for everything (W-BUDGET-02).
 import type { BudgetDimension } from '@parley/trail/events'
 import type { ProjectedTask, ProjectedWorkspace, TurnRecord } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import type { Limits } from '../team/budget-fields.ts'
-import { allTasks, type PlannedTask } from '../team/team.ts'
+import type { PlannedTask } from '../team/team.ts'
 
 /** What adds up over workspaces; the others hold for each by itself. */
 const SUMMED = ['token_limit', 'cost_limit', 'compute_timeout'] as const
@@ -94,10 +93,7 @@ export interface Allowance {
   readonly spent?: { readonly dimension: BudgetDimension; readonly of: 'task' | 'run' }
 }
 
-/**
- * What the next workspace for a task may use: the smaller of what the task and the run have left, the latter for all at
- * work together.
- */
+/** What the next workspace for a task may use: the smaller of what the task and the run have left. */
 export function allowance(
   projection: RunProjection,
   planned: PlannedTask,
@@ -130,9 +126,4 @@ const WORDS: { readonly [Name in BudgetDimension]: string } = {
 export function spentText({ dimension, of }: NonNullable<Allowance['spent']>): string {
   const whose = of === 'run' ? 'of the run' : 'of this task'
   return `The budget ${whose} is used up: ${WORDS[dimension]}.`
-}
-
-/** The tasks of a plan by name, those of nested plans too. */
-export function plannedTasks(plan: readonly PlannedTask[]): ReadonlyMap<string, PlannedTask> {
-  return new Map([...allTasks(plan)].map(task => [task.id, task]))
 }

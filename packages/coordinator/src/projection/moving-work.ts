@@ -1,41 +1,6 @@
-// What the trail says about work that changes hands, is asked to finish, or is saved after it failed: parts of a
-// workspace's projection.
-import type { CheckpointId, ObjectId, Timestamp, WorkspaceId } from '@parley/core'
-import type { ProjectedConflict } from './projected.ts'
+// What the trail says about work that changes hands or is asked to finish.
+import type { WorkspaceId } from '@parley/core'
 import type { Folds } from './run-projection.ts'
-
-/** Another agent in the place of a workspace's own (W-MIG-05). */
-export interface ProjectedMigration {
-  readonly from: string
-  readonly to: string
-  readonly reason: string
-  readonly at: Timestamp
-  outcome: 'open' | 'completed' | 'failed'
-}
-
-/** A workspace that was asked to wind down (W-TERM-02). */
-export interface ProjectedTermination {
-  readonly since: Timestamp
-  /** Milliseconds. */
-  readonly period: number
-  readonly reason: string
-  /** Milliseconds that it was paused meanwhile, which do not count. */
-  paused: number
-}
-
-/** The newest integration of what a failed workspace left (W-INT-18). */
-export interface ProjectedSalvage {
-  readonly seq: number
-  readonly target: WorkspaceId
-  readonly checkpoint: CheckpointId
-  open: boolean
-  result: ObjectId | undefined
-  /** `seq` of its end, if it was merged. */
-  merged: number | undefined
-  /** Why it came to nothing. */
-  aborted: string | undefined
-  readonly conflicts: ProjectedConflict[]
-}
 
 export const movingWorkFolds: Folds = {
   migration_started(projection, body, entry) {

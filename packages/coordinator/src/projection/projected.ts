@@ -3,7 +3,6 @@ import type { CheckpointId, MachineCode, ObjectId, TaskId, Timestamp, WorkspaceI
 import type { IntegrationStrategy, TaskStatus, WorkspaceState } from '@parley/trail/events'
 import type { Verdict } from '../merge/verdict.ts'
 import type { WorkspaceFacts } from '../run/facts.ts'
-import type { ProjectedMigration, ProjectedSalvage, ProjectedTermination } from './moving-work.ts'
 
 /** Of `capability_denied` entries about files that a turn changed without being allowed to. */
 export const FOLDER_CAPABILITY = 'folder:write'
@@ -28,29 +27,69 @@ export interface TurnRecord {
   readonly error?: string
 }
 
+/** What the payload of a checkpoint of work has besides what every payload has. */
+export interface WorkPayload {
+  /** Links of the work that lead out of the project. */
+  readonly outside_links?: readonly string[]
+  /** What the folder held. */
+  readonly commit?: string
+  /** Of a workspace that judges another one's work. */
+  readonly verdict?: Verdict
+  readonly turn?: TurnRecord
+}
+
 export interface ProjectedCheckpoint {
   readonly id: CheckpointId
   readonly final: boolean
   readonly text: string
   readonly files: readonly string[]
-  /** Links of the work that lead out of the project. */
   readonly outsideLinks: readonly string[]
-  /** What the folder held. */
   readonly commit: string | undefined
-  /** Of a workspace that judges another one's work. */
   readonly verdict: Verdict | undefined
   readonly turn: TurnRecord | undefined
 }
 
 export interface ProjectedConflict {
   readonly id: string
-  readonly type: string
   readonly resources: readonly string[]
   readonly description: string
   /** Who found it: the runtime, by the paths alone (W-INT-07), or the integrator. */
   readonly foundBy: 'runtime' | 'integrator'
   /** How it was settled, once it is. */
   settled: { readonly strategy: string; readonly resolution: string; readonly outcome: string } | undefined
+}
+
+/** Another agent in the place of a workspace's own (W-MIG-05). */
+interface ProjectedMigration {
+  readonly from: string
+  readonly to: string
+  readonly reason: string
+  readonly at: Timestamp
+  outcome: 'open' | 'completed' | 'failed'
+}
+
+/** A workspace that was asked to wind down (W-TERM-02). */
+interface ProjectedTermination {
+  readonly since: Timestamp
+  /** Milliseconds. */
+  readonly period: number
+  readonly reason: string
+  /** Milliseconds that it was paused meanwhile, which do not count. */
+  paused: number
+}
+
+/** The newest integration of what a failed workspace left (W-INT-18). */
+interface ProjectedSalvage {
+  readonly seq: number
+  readonly target: WorkspaceId
+  readonly checkpoint: CheckpointId
+  open: boolean
+  result: ObjectId | undefined
+  /** `seq` of its end, if it was merged. */
+  merged: number | undefined
+  /** Why it came to nothing. */
+  aborted: string | undefined
+  readonly conflicts: ProjectedConflict[]
 }
 
 export interface ProjectedWorkspace {
@@ -78,11 +117,7 @@ export interface ProjectedWorkspace {
   readonly refused: Record<FolderAction, string[]>
   /** Its integration: open, or how it ended. */
   integration:
-    | {
-        readonly strategy: IntegrationStrategy
-        readonly open: boolean
-        readonly result: ObjectId | undefined
-      }
+    | { readonly strategy: IntegrationStrategy; readonly open: boolean; readonly result?: ObjectId }
     | undefined
   /** `seq` of the end of its integration: merges are applied in this order. */
   merged: number | undefined

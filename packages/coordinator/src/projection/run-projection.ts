@@ -1,5 +1,5 @@
-// What the trail of a run says about its work: folded entry by entry, live and from disk alike. The driver of a run
-// decides by it, and views are made of it.
+// What the trail of a run says about its work, folded entry by entry. The run's driver decides by it, and views show
+// it.
 import {
   type CheckpointId,
   durationMs,
@@ -14,9 +14,8 @@ import {
 import type { CheckpointRecord, EnvelopeRecord } from '@parley/kernel'
 import type { Entry } from '@parley/trail'
 import { type EventBody, type EventType, isTerminal } from '@parley/trail/events'
-import type { Verdict } from '../merge/verdict.ts'
 import type { RunFacts, WorkspaceFacts } from '../run/facts.ts'
-import type { TeamAgent } from '../team/team.ts'
+import { allTasks, type PlannedTask, type TeamAgent } from '../team/team.ts'
 import { tail } from '../turn/turn-text.ts'
 import { type Control, readControl } from './control.ts'
 import { ProjectedHighway } from './highway.ts'
@@ -27,13 +26,15 @@ import {
   type ProjectedConflict,
   type ProjectedTask,
   type ProjectedWorkspace,
-  type TurnRecord,
+  type WorkPayload,
 } from './projected.ts'
 
 export type Load = (id: ObjectId) => Promise<unknown>
 
 export class RunProjection {
   facts: RunFacts | undefined
+  /** The tasks of the plan by name, those of nested plans too. */
+  plan: ReadonlyMap<string, PlannedTask> = new Map()
   root: ProjectedWorkspace | undefined
   graph: GraphId | undefined
   readonly workspaces = new Map<WorkspaceId, ProjectedWorkspace>()
@@ -58,13 +59,9 @@ export class RunProjection {
     return found
   }
 
-  /**
-   * The first task of that name: a team that is tried again plans its tasks anew, and they keep the ids that agents
-   * were told before.
-   */
+  /** The first task of that name, whose id agents know: a team that is tried again plans its tasks anew. */
   firstTask(name: string): ProjectedTask | undefined {
-    for (const task of this.tasks.values()) if (task.name === name) return task
-    return undefined
+    return [...this.tasks.values()].find(task => task.name === name)
   }
 
   /** Those that are about the work of a workspace, in order: judges and mergers. */
@@ -146,6 +143,7 @@ const FOLDS: Folds = {
     if (!root) return
     projection.root = workspace
     projection.facts = context as RunFacts | undefined
+    projection.plan = new Map([...allTasks(projection.facts?.plan ?? [])].map(task => [task.id, task]))
   },
 
   workspace_state_changed(projection, body, entry) {
@@ -178,10 +176,7 @@ const FOLDS: Folds = {
     if (workspace) workspace.exceeded = body.budget_dimension
   },
 
-  /**
-   * The words of an agent that fails or waits stand in its signal, before the change of state. The protocol's own say
-   * only what changed.
-   */
+  /** An agent says why it fails or waits in its signal, before the change of state. */
   signal_emitted(projection, { from, type, reason }, { actor }) {
     const workspace = projection.workspaces.get(from as WorkspaceId)
     // The coordinator's own words are the system's; of a worker those are what others did to it.
@@ -194,19 +189,8 @@ const FOLDS: Folds = {
     const workspace = projection.workspaces.get(body.workspace as WorkspaceId)
     const record = (await load(body.checkpoint_id as ObjectId)) as CheckpointRecord | undefined
     if (!workspace || !record) return
-    const {
-      content,
-      files_changed,
-      outside_links = [],
-      commit,
-      verdict,
-      turn,
-    } = record.payload as CheckpointRecord['payload'] & {
-      readonly outside_links?: readonly string[]
-      readonly commit?: string
-      readonly verdict?: Verdict
-      readonly turn?: TurnRecord
-    }
+    const payload = record.payload as CheckpointRecord['payload'] & WorkPayload
+    const { content, files_changed, outside_links = [], commit, verdict, turn } = payload
     if (turn && turn.outcome !== 'kept') workspace.turnOpen = false
     workspace.checkpoints.push({
       id: record.id,
@@ -228,8 +212,8 @@ const FOLDS: Folds = {
     if (workspace && body.target !== undefined) workspace.refused[action].push(body.target)
   },
 
-  graph_created(projection, body) {
-    projection.graph ??= body.graph_id as GraphId
+  graph_created(projection, { graph_id }) {
+    projection.graph ??= graph_id as GraphId
   },
 
   task_created(projection, body, entry) {
@@ -271,7 +255,7 @@ const FOLDS: Folds = {
         aborted: undefined,
         conflicts: [],
       }
-    else if (source) source.integration = { strategy: body.strategy, open: true, result: undefined }
+    else if (source) source.integration = { strategy: body.strategy, open: true }
   },
 
   integration_completed(projection, body, entry) {
@@ -282,7 +266,7 @@ const FOLDS: Folds = {
       if (source.salvage) source.salvage = { ...source.salvage, open: false, result, merged: entry.seq }
       return
     }
-    source.integration = { strategy: body.strategy, open: false, result }
+    source.integration = { strategy: body.strategy, open: false, ...(result && { result }) }
     source.merged = entry.seq
   },
 
@@ -294,9 +278,9 @@ const FOLDS: Folds = {
   },
 
   conflict_detected(projection, body, { actor }) {
-    const { conflict_id: id, conflict_type: type, resources, description } = body
+    const { conflict_id: id, resources, description } = body
     const foundBy = actor === 'protocol' ? 'runtime' : 'integrator'
-    conflictsOf(projection, body)?.push({ id, type, resources, description, foundBy, settled: undefined })
+    conflictsOf(projection, body)?.push({ id, resources, description, foundBy, settled: undefined })
   },
 
   conflict_resolved(projection, body) {

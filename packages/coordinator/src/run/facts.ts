@@ -1,5 +1,4 @@
-// What a run and a workspace are about, as the context object of each keeps it: everything that is needed to go on
-// after a restart.
+// What a run and a workspace are about, as their context objects keep it: all that a restart needs.
 import type { TurnContextPart } from '@parley/core'
 import type { ProjectFacts } from '../folder/run-folders.ts'
 import type { PlannedTask, Team } from '../team/team.ts'
@@ -13,9 +12,7 @@ export interface RunFacts {
   readonly project: ProjectFacts
   readonly principal: string
   readonly origin: string
-  /**
-   * `given`: the principal approves the tasks of the plan with the request itself, so that nobody is asked about these.
-   */
+  /** `given`: the principal approves the tasks of the plan with the request itself. */
   readonly approval: 'ask' | 'given'
   /** How long questions of agents wait, null without end, and what happens then. */
   readonly questions: { readonly timeout: number | null; readonly fallback: string }
@@ -58,10 +55,7 @@ export interface TeamFacts extends Attempt {
   readonly kind: 'team'
 }
 
-/**
- * The context of a workspace that judges the work of another: a command that must succeed, or an agent that gives a
- * verdict.
- */
+/** The context of a workspace that judges another: by a command that must succeed, or an agent's verdict. */
 export interface JudgeFacts extends Common {
   readonly kind: 'check' | 'review'
   /** The workspace whose work is judged. */

@@ -1,5 +1,4 @@
-// The highway of a run (W-HWY-14, -15): what its team file, or else the node's configuration, says about gates, in the
-// kernel's terms.
+// The highway of a run (W-HWY-14, -15): what its team file, or else the configuration, says about gates.
 import type { HighwayDraft } from '@parley/kernel'
 import type { RunSetup } from '../contract.ts'
 import type { Gates } from '../team/highway-fields.ts'
@@ -10,9 +9,7 @@ const PATIENT = { timeout: null }
 
 type Highway = Exclude<HighwayDraft, string>
 
-/**
- * `approves`: whoever asks for the run may approve its tasks. What somebody else has approved for them opens no gate.
- */
+/** `approves`: the principal may approve tasks. If not, the caller's approval opens no gate. */
 export function highwayFor(
   { team, gates, approved }: Pick<RunSetup, 'team' | 'gates' | 'approved'>,
   configured: Gates | undefined,

@@ -1,5 +1,5 @@
-// RunPort of core over the coordinator: how link, crosstalk and alx start, watch, cancel, answer and find runs without
-// knowing the kernel. The holder of a port acts for principals that an IdentityProvider has vouched for.
+// RunPort of core over the coordinator: how link starts, watches, cancels, answers and finds runs without knowing the
+// kernel. The holder of a port acts for principals that an IdentityProvider has vouched for.
 import {
   err,
   ok,

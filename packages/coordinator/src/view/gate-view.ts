@@ -2,7 +2,6 @@
 import type { RunId } from '@parley/core'
 import { MODIFIABLE } from '@parley/kernel'
 import { coordinatorLimits } from '../limits.ts'
-import { plannedTasks } from '../plan/spending.ts'
 import { after, deadlineOf, type ProjectedGate } from '../projection/highway.ts'
 import type { ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
@@ -67,7 +66,7 @@ function questionOf(
   id: string | undefined,
   about: ProjectedWorkspace | undefined,
 ): string {
-  const planned = id === undefined ? undefined : plannedTasks(projection.facts?.plan ?? []).get(id)
+  const planned = id === undefined ? undefined : projection.plan.get(id)
   const title = planned ? `"${planned.title}"` : 'this work'
   const doer = planned ? doerOf(planned) : 'an agent'
   const { paused } = record

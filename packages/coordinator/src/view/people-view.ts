@@ -1,5 +1,4 @@
-// What people are shown beside runs: what waits for them, what failed work left, limits, and who they are. One schema
-// for the CLI, the socket and whatever comes later.
+// What people are shown beside runs: gates, what failed work left, limits and users. One schema for all clients.
 import { type Static, Type } from '@parley/core'
 import { BUDGET_DIMENSIONS, CAPABILITIES, GATE_TYPES, USER_STATES } from '@parley/trail/events'
 
@@ -23,10 +22,7 @@ export const GateViewSchema = Type.Object(
     workspace: Type.Optional(Type.String()),
     /** Whom it is addressed to. */
     addressee: Type.String(),
-    /**
-     * `coordinator`: nobody answered in time, and it fell to the coordinator; a person's answer still counts until
-     * then.
-     */
+    /** `coordinator`: it fell to the coordinator after the timeout; a person's answer still counts until then. */
     waits_for: Type.Enum(['person', 'coordinator']),
     since: Time,
     /** When the fallback acts, and what it does; without it there is no such moment. */

@@ -73,9 +73,7 @@ export function usageOf({ tokens_in, tokens_out, tokens_cached, usd }: UsageView
   }
 }
 
-/**
- * Turns of which the trail does not say what they came to: each began and its node died, or it was ended from outside.
- */
+/** Turns without an outcome on the trail: their node died, or they were ended from outside. */
 export function lostTurns(projection: RunProjection): number {
   let lost = 0
   for (const { facts, checkpoints, turnOpen } of projection.workspaces.values()) {

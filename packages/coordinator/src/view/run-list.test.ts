@@ -133,12 +133,10 @@ test('a damaged run from elsewhere is marked as such, and is the last one only w
   const imported = { fingerprint: 'ab:cd', at: '2026-01-02T00:00:00.000000Z' as Timestamp } as ImportedFrom
   const rows = [{ run: own }, { run: foreign, created: 0 as Ticks, imported }] as TrailRun[]
   const list = (runs: readonly TrailRun[]) =>
-    new RunList({
-      trail: { runs: async () => runs },
-      house: () => 'run_0' as RunId,
-      active: () => [],
-      view: async run => refuse('trail_damaged', `${run} is damaged.`),
-    })
+    new RunList(
+      { trail: { runs: async () => runs }, runtime: { house: { run: 'run_0' as RunId }, active: [] } },
+      { view: async run => refuse('trail_damaged', `${run} is damaged.`) },
+    )
   expect(await list(rows).list()).toMatchObject([
     { run: foreign, state: 'damaged', imported: { from: 'ab:cd', at: imported.at } },
     { run: own, state: 'damaged' },

@@ -1,5 +1,4 @@
-// The result of a run as people are shown it: a commit, what it changes, and the branch or folder in which it is to be
-// found.
+// The result of a run as people see it: a commit, what it changes, and its branch or folder.
 import type { Finished, RunFolders } from '../folder/run-folders.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { RunProjection } from '../projection/run-projection.ts'

@@ -1,5 +1,4 @@
-// What a run was started with, from its first entry: the root's context says it, and nothing else of the run need be
-// read.
+// What a run was started with, read from the root's context alone.
 import { type ObjectId, parseTimestamp, type RunId, type StoredRun, unwrap, type WorkspaceId } from '@parley/core'
 import type { Trail } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
@@ -11,10 +10,7 @@ export interface StartedRun {
   readonly key: string | undefined
 }
 
-/**
- * Undefined where there is no such run, or something else than a coordinator has started it. Throws where it cannot be
- * read.
- */
+/** Undefined where there is no such run, or a coordinator did not start it. Throws where it cannot be read. */
 export async function readStart(trail: Trail, run: RunId): Promise<StartedRun | undefined> {
   const one = trail.run(run)
   const [first] = unwrap(await one.query({ event_type: 'workspace_created', limit: 1 })).entries

@@ -1,5 +1,5 @@
-// What people and programs are shown of a run: one shape for the CLI, the socket and whatever comes later. It is a
-// projection of the trail, with what the turns at work are doing right now laid over it.
+// What people and programs are shown of a run, the same for all clients: a projection of the trail, with what the turns
+// at work are doing now laid over it.
 import { machineCodes, type Static, Type } from '@parley/core'
 import { GateViewSchema, MoveViewSchema, SalvageViewSchema } from './people-view.ts'
 
