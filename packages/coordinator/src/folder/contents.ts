@@ -7,7 +7,7 @@ import { removeAll } from './files/remove.ts'
 import { type GitAnswer, type GitCall, git } from './git/git.ts'
 import { folderLimits } from './limits.ts'
 
-export interface ContentsOptions {
+interface ContentsOptions {
   /** The git folder. */
   readonly gitDir: string
   /** Of a git project: where the user's repository keeps its objects. */
@@ -21,7 +21,7 @@ export interface Tree {
   readonly index: string
 }
 
-export interface CommitOptions {
+interface CommitOptions {
   readonly tree: string
   readonly parents: readonly string[]
   readonly message: string
@@ -42,24 +42,13 @@ export class Contents {
   /** Makes the git folder anew. */
   static async create(
     options: ContentsOptions,
-    made: {
-      readonly format: string
-      readonly exclude: string
-      readonly attributes: string
-      readonly shallow?: Buffer
-    },
+    made: { readonly format: string; readonly exclude: string; readonly attributes: string; readonly shallow?: Buffer },
   ): Promise<Contents> {
     const { gitDir, clock } = options
     await removeAll(gitDir)
     await mkdir(gitDir, { recursive: true, mode: 0o700 })
-    await git({ cwd: gitDir, clock, env: ownConfiguration }, [
-      'init',
-      '--quiet',
-      '--bare',
-      '--template=',
-      `--object-format=${made.format}`,
-      '.',
-    ])
+    const init = ['init', '--quiet', '--bare', '--template=', `--object-format=${made.format}`, '.']
+    await git({ cwd: gitDir, clock, env: ownConfiguration }, init)
     await mkdir(join(gitDir, 'info'), { recursive: true })
     await writeFile(join(gitDir, 'info', 'exclude'), made.exclude)
     await writeFile(join(gitDir, 'info', 'attributes'), made.attributes)
@@ -94,9 +83,8 @@ export class Contents {
   /** Fills an empty folder with a commit's files. */
   async fill(tree: Tree, commit: string): Promise<void> {
     await rm(tree.index, { force: true })
-    await this.runOn(tree, ['read-tree', '--reset', '-u', `${commit}^{commit}`], {
-      timeoutMs: folderLimits.checkoutMs,
-    })
+    const timeoutMs = folderLimits.checkoutMs
+    await this.runOn(tree, ['read-tree', '--reset', '-u', `${commit}^{commit}`], { timeoutMs })
   }
 
   async writeTree(tree: Tree): Promise<string> {

@@ -8,7 +8,7 @@ import { type GitPlace, git, whileLocked } from './git/git.ts'
 import { folderLimits } from './limits.ts'
 import { inTurn } from './turns.ts'
 
-export interface RefChange {
+interface RefChange {
   readonly ref: string
   /** undefined removes it. */
   readonly to: string | undefined
@@ -54,9 +54,8 @@ export class Repository {
   }
 
   async #find(ref: string): Promise<string | undefined> {
-    const { code, stdout } = await git(this.#place, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`], {
-      codes: [0, 1],
-    })
+    const args = ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]
+    const { code, stdout } = await git(this.#place, args, { codes: [0, 1] })
     return code === 0 ? stdout.toString('latin1').trim() : undefined
   }
 

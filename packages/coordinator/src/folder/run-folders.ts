@@ -1,50 +1,17 @@
 // A run's folders and merges. Every workspace has a folder with a private git repository; its work becomes a commit,
 // and commits are merged into the run's head. A project that is no repository is copied first.
-import { type Clock, err, ok, ParleyError, type Result, type RunId, SystemClock, type WorkspaceId } from '@parley/core'
+import { type Clock, err, ok, ParleyError, type Result, type WorkspaceId } from '@parley/core'
 import { type CaptureOptions, capture } from './capture.ts'
 import { changesBetween, diffText, fileText, shownChange } from './files/changes.ts'
 import { finish, readFinished } from './finish.ts'
 import { draftMerge, headOf, type IntegrateOptions, integrate, startLine } from './integrate.ts'
 import { folderLimits } from './limits.ts'
-import type { Captured, Draft, Excerpt, FileChange, Finished, Integrated, ProjectFacts } from './model.ts'
-import { abandonSite, createSite, openSite } from './open.ts'
+import type { Captured, Draft, FileChange, Finished, Integrated, ProjectFacts } from './model.ts'
+import { abandonSite, createSite, openSite, type Start } from './open.ts'
 import { locate } from './project.ts'
 import { places, requireCommit, requireName, type Site } from './site.ts'
 import { inTurn } from './turns.ts'
 import { drop, dropAll, prepare } from './worktree.ts'
-
-export type { CaptureOptions } from './capture.ts'
-export type { IntegrateOptions } from './integrate.ts'
-export type {
-  Captured,
-  ChangeKind,
-  Draft,
-  Excerpt,
-  FileChange,
-  Finished,
-  Integrated,
-  MergeWay,
-  ProjectFacts,
-  RefusalReason,
-  RefusedChange,
-} from './model.ts'
-export { ProjectFactsSchema } from './model.ts'
-
-export interface CreateFoldersOptions {
-  /** Absolute path of the project's folder. */
-  readonly project: string
-  /** The run's own folder, made if it is missing. */
-  readonly home: string
-  readonly run: RunId
-  readonly clock?: Clock
-}
-
-export interface OpenFoldersOptions {
-  readonly facts: ProjectFacts
-  readonly home: string
-  readonly run: RunId
-  readonly clock?: Clock
-}
 
 export class RunFolders {
   readonly #site: Site
@@ -58,13 +25,13 @@ export class RunFolders {
    * `invalid_project`, `repository_empty`, `bare_repository`, `repository_not_trusted`, `project_too_large`,
    * `project_unusable`, or `run_exists` if the run has results already.
    */
-  static create(options: CreateFoldersOptions): Promise<Result<RunFolders>> {
-    return asResult(async () => new RunFolders(await createSite({ clock: new SystemClock(), ...options })))
+  static create(options: Start & { readonly project: string }): Promise<Result<RunFolders>> {
+    return asResult(async () => new RunFolders(await createSite(options)))
   }
 
   /** Takes back what a `create` that was cut off may have left in the project. Harmless to repeat. */
-  static abandon(options: CreateFoldersOptions): Promise<Result<void>> {
-    return asResult(() => abandonSite({ clock: new SystemClock(), ...options }))
+  static abandon(options: Start & { readonly project: string }): Promise<Result<void>> {
+    return asResult(() => abandonSite(options))
   }
 
   /** The repository, which is all of a project that its runs write to; undefined where there is none to read. */
@@ -74,8 +41,8 @@ export class RunFolders {
   }
 
   /** After a restart. Refuses with `project_gone` if the repository or its start commit is gone. */
-  static open(options: OpenFoldersOptions): Promise<Result<RunFolders>> {
-    return asResult(async () => new RunFolders(await openSite({ clock: new SystemClock(), ...options })))
+  static open(options: Start & { readonly facts: ProjectFacts }): Promise<Result<RunFolders>> {
+    return asResult(async () => new RunFolders(await openSite(options)))
   }
 
   /** Plain JSON, to be stored with the run. */
@@ -131,7 +98,6 @@ export class RunFolders {
     })
   }
 
-  /** What differs between two commits. */
   async changes(from: string, to: string): Promise<FileChange[]> {
     requireCommit(from)
     requireCommit(to)
@@ -160,14 +126,10 @@ export class RunFolders {
   }
 
   /** Conflicting files of a draft as text: at most so many bytes of each, and of the first ten. */
-  async excerpts({ commit, conflicts }: Draft, maxBytes: number): Promise<readonly Excerpt[]> {
+  async excerpts({ commit, conflicts }: Draft, maxBytes: number) {
+    const text = async (path: string) => (await this.show(commit, path, maxBytes)) ?? '[one side removed this file]'
     const shown = conflicts.slice(0, folderLimits.namedFiles)
-    return Promise.all(
-      shown.map(async path => ({
-        path,
-        text: (await this.show(commit, path, maxBytes)) ?? '[one side removed this file]',
-      })),
-    )
+    return Promise.all(shown.map(async path => ({ path, text: await text(path) })))
   }
 
   /** The difference as text for people; the end says if it was cut. */

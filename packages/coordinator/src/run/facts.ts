@@ -1,6 +1,6 @@
 // What a run and a workspace are about, as their context objects keep it: all that a restart needs.
 import type { TurnContextPart } from '@parley/core'
-import type { ProjectFacts } from '../folder/run-folders.ts'
+import type { ProjectFacts } from '../folder/model.ts'
 import type { PlannedTask, Team } from '../team/team.ts'
 
 /** The context of the root. */

@@ -3,7 +3,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { asParleyError, type Clock, type Result, type RunId, unwrap } from '@parley/core'
-import { type CreateFoldersOptions, type ProjectFacts, RunFolders } from '../folder/run-folders.ts'
+import type { ProjectFacts } from '../folder/model.ts'
+import { RunFolders } from '../folder/run-folders.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import { hasResult, placed, resultAt } from '../view/run-result.ts'
 import type { RunView } from '../view/view.ts'
@@ -52,7 +53,7 @@ export class RunHomes {
     throw failed
   }
 
-  async #abandon(options: CreateFoldersOptions): Promise<void> {
+  async #abandon(options: Parameters<typeof RunFolders.abandon>[0]): Promise<void> {
     if ((await RunFolders.abandon(options)).ok) this.remove(options.run)
   }
 

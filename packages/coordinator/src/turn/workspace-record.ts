@@ -2,14 +2,8 @@
 import { invariant, ok, type Result, unwrap, type WorkspaceId } from '@parley/core'
 import { kernelLimits, type RunHandle, type Worker } from '@parley/kernel'
 import { matchedText } from '../folder/files/file-name.ts'
-import type {
-  Captured,
-  ChangeKind,
-  FileChange,
-  RefusalReason,
-  RefusedChange,
-  RunFolders,
-} from '../folder/run-folders.ts'
+import type { Captured, ChangeKind, FileChange, RefusalReason, RefusedChange } from '../folder/model.ts'
+import type { RunFolders } from '../folder/run-folders.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { commitMessage } from '../merge/commit-message.ts'
 import type { Verdict } from '../merge/verdict.ts'

@@ -1,5 +1,6 @@
 // The result of a run as people see it: a commit, what it changes, and its branch or folder.
-import type { Finished, RunFolders } from '../folder/run-folders.ts'
+import type { Finished } from '../folder/model.ts'
+import type { RunFolders } from '../folder/run-folders.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import { mayChange } from '../team/team.ts'

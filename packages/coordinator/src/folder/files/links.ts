@@ -48,10 +48,7 @@ export function leadsOutside(folder: string, name: FileName, target: string): bo
 }
 
 /** The first link on the way to a place. */
-function firstLink(
-  folder: string,
-  place: string,
-): { readonly name: string; readonly target: string; readonly rest: string } | undefined {
+function firstLink(folder: string, place: string) {
   for (let end = place.indexOf('/'); ; end = place.indexOf('/', end + 1)) {
     const name = end < 0 ? place : place.slice(0, end)
     const target = readTarget(folder, name)

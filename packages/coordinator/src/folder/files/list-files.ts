@@ -21,7 +21,7 @@ export async function trackedFiles(contents: Contents, tree: Tree): Promise<Trac
   }))
 }
 
-export interface OtherFiles {
+interface OtherFiles {
   readonly files: readonly FileName[]
   /** Repositories inside that cannot be looked into: too many, or with a name that is not UTF-8. */
   readonly closed: readonly FileName[]
@@ -49,10 +49,7 @@ export async function otherFiles(contents: Contents, tree: Tree, exclude: readon
       else if (seen >= folderLimits.nestedRepositories || !isText(found)) closed.push(name)
       else {
         seen++
-        open.push({
-          prefix: name,
-          tree: { folder: join(within.folder, lossyText(found)), index: noIndex() },
-        })
+        open.push({ prefix: name, tree: { folder: join(within.folder, lossyText(found)), index: noIndex() } })
       }
     }
     if (files.length > folderLimits.files) return { files, closed, cut }

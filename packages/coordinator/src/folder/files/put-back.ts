@@ -5,7 +5,7 @@ import type { Contents, Tree } from '../contents.ts'
 import { type FileName, foldersOf, joinNames } from './file-name.ts'
 import { below, removeAll } from './remove.ts'
 
-export interface PutBack {
+interface PutBack {
   readonly remove: readonly FileName[]
   /** Names in the index. */
   readonly restore: readonly FileName[]

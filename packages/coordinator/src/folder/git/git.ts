@@ -164,12 +164,8 @@ export async function whileLocked<T>(clock: Clock, attempt: () => Promise<T>): P
 /** Refuses a git that is missing or too old. */
 export async function requireGit(clock: Clock, cwd: string): Promise<void> {
   const said = (await git({ cwd, clock }, ['version'])).stdout.toString('utf8').trim()
-  const [, major, minor] = /(\d{1,9})\.(\d{1,9})/.exec(said)?.map(Number) ?? []
-  const enough =
-    major !== undefined &&
-    minor !== undefined &&
-    (major > oldestGit.major || (major === oldestGit.major && minor >= oldestGit.minor))
-  if (enough) return
+  const [, major = 0, minor = 0] = /(\d{1,9})\.(\d{1,9})/.exec(said)?.map(Number) ?? []
+  if (major > oldestGit.major || (major === oldestGit.major && minor >= oldestGit.minor)) return
   throw new ParleyError(
     'git_too_old',
     `Found "${said.slice(0, 80)}", and git ${oldestGit.major}.${oldestGit.minor} or newer is needed. Update git.`,
