@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunId, type TurnInput, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { alice, Fixture, put } from '../testing/fixture.ts'
+import { aborted, Fixture, put } from '../testing/fixture.ts'
 
 const write = (path: string) => (input: TurnInput) => {
   put(input.folder!, path, `${path}\n`)
@@ -96,8 +96,7 @@ test('its merged work is checked as a whole, and a stop in the middle changes no
     api: write('api/a'),
     store: async input => {
       working.resolve()
-      await new Promise(resolve => input.signal.addEventListener('abort', resolve))
-      return 'never'
+      return aborted(input)
     },
     docs: write('docs'),
   })
@@ -120,14 +119,14 @@ test('ending the work of a team ends everybody in it', async () => {
   const fixture = await Fixture.open({
     api: async input => {
       working.resolve()
-      await new Promise(resolve => input.signal.addEventListener('abort', resolve))
+      await aborted(input)
       ended = true
       return 'never'
     },
   })
   const run = await fixture.solve(team())
   await working.promise
-  unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'enough', task: 'backend' }))
+  await fixture.abort(run, { reason: 'enough', task: 'backend' })
   const view = await fixture.over(run)
   expect(view.state).toBe('failed')
   expect(ended).toBe(true)

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import type { RunSetup } from '../contract.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { readTeam } from '../team/testing.ts'
-import { alice, Fixture, put } from '../testing/fixture.ts'
+import { alice, Fixture, planned, put } from '../testing/fixture.ts'
 import { coordinatorRunPort } from './run-port.ts'
 
 const peer: Principal = { id: 'alp:SHA256:abc', kind: 'user', name: 'home', scopes: [] }
@@ -104,17 +104,11 @@ test('what reviews and checks say is not for watching; the answer is what no oth
       return 'ACCEPT'
     },
   })
-  const yaml = `
-version: 1
-name: three
-agents:
-  one: { command: [scripted, one] }
-  judge: { command: [scripted, judge] }
-plan:
-  - { id: base, agent: one, prompt: base, review: { by: judge } }
-  - { id: left, agent: one, prompt: left, needs: [base], check: [sh, -c, echo checking] }
-  - { id: right, agent: one, prompt: right, needs: [base] }
-`
+  const yaml = planned(
+    '{ id: base, agent: one, prompt: base, review: { by: judge } }',
+    '{ id: left, agent: one, prompt: left, needs: [base], check: [sh, -c, echo checking] }',
+    '{ id: right, agent: one, prompt: right, needs: [base] }',
+  )
   const port = portOf(fixture, {}, yaml)
   const { run } = unwrap(await port.start(request('Do it.')))
   const { end, text } = await collect(port.watch(run, { principal: peer }))
@@ -465,11 +459,11 @@ test('a run that the node did not approve waits for its owner; its starter canno
     error: { code: 'permission_denied' },
   })
   const watching = collect(port.watch(run, { principal: peer }))
-  unwrap(await fixture.coordinator.gates.respond(run, { decision: 'approve', principal: alice }))
+  await fixture.respond(run, { decision: 'approve' })
   expect((await watching).end.outcome).toBe('complete')
   const refused = unwrap(await port.start(request('And this?'))).run
   await fixture.until(refused, ({ gates }) => gates.length > 0)
-  unwrap(await fixture.coordinator.gates.respond(refused, { decision: 'reject', reason: 'No.', principal: alice }))
+  await fixture.respond(refused, { decision: 'reject', reason: 'No.' })
   expect((await collect(port.watch(refused, { principal: peer }))).end).toMatchObject({
     outcome: 'failed',
     error: { code: 'rejected', message: 'The plan was not approved by alice: No.' },

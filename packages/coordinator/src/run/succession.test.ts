@@ -285,7 +285,7 @@ test('W-TERM-04 a run that is asked to finish keeps what is done in time and end
   const run = await fixture.solve(TEAM.replace('plan:', 'plan:\n  - { id: b, agent: two, prompt: Also. }'))
   await started.promise
   await fixture.until(run, ({ tasks }) => tasks[0]?.state === 'done')
-  unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'Enough', grace: 400 }))
+  await fixture.abort(run, { reason: 'Enough', grace: 400 })
   const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'aborted', reason: 'alice ended it: Enough' })
   expect(view.tasks.map(({ id, state }) => [id, state])).toEqual([

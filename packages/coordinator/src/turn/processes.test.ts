@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { findMarked } from '@parley/agents'
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { alice, Fixture } from '../testing/fixture.ts'
+import { Fixture } from '../testing/fixture.ts'
 
 /** A team of one shell script, and of a second one that only works. */
 const team = (script: string, more = '') => `
@@ -105,7 +105,7 @@ test('an abort ends a whole tree of processes', async () => {
   const run = await fixture.solve(team('trap "" TERM; sh -c "sleep 1000 & sleep 1000" & echo started; sleep 1000'))
   await fixture.until(run, view => view.tasks[0]?.activity === 'started')
   expect((await findMarked(`${run}/`)).length).toBeGreaterThan(1)
-  unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'enough' }))
+  await fixture.abort(run, { reason: 'enough' })
   expect((await fixture.over(run)).state).toBe('aborted')
   expect(await findMarked(`${run}/`)).toEqual([])
 })

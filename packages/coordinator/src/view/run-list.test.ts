@@ -5,10 +5,10 @@ import { type RunId, refuse, SystemClock, SystemIds, type Ticks, type Timestamp,
 import type { ImportedFrom, TrailRun } from '@parley/trail'
 import { edited, ScriptedRun, tamper } from '@parley/trail/testing'
 import { expect, test } from 'vitest'
-import { Fixture, put } from '../testing/fixture.ts'
+import { Fixture, put, solo } from '../testing/fixture.ts'
 import { RunList } from './run-list.ts'
 
-const YAML = 'version: 1\nname: solo\nagents:\n  one: { command: [scripted, one] }\n'
+const YAML = solo('one')
 
 /** Runs that are over, the oldest first. */
 async function ended(...intents: readonly string[]): Promise<{ fixture: Fixture; runs: RunId[] }> {
