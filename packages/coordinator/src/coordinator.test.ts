@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type ObjectId, type RunId, type TurnInput, unwrap } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
 import { expect, test } from 'vitest'
-import { aborted, alice, Fixture, planned, put, solo } from './testing/fixture.ts'
+import { aborted, alice, Fixture, planned, put, refusal, solo } from './testing/fixture.ts'
 
 const line = (path: string, text: string) => (input: TurnInput) => {
   put(input.folder!, path, `${text}\n`)
@@ -72,7 +72,7 @@ test('nothing starts before the plan is approved, also after a restart', async (
   await fixture.respond(gate!.id, { decision: 'approve' })
   expect((await fixture.over(run)).state).toBe('done')
   const again = await fixture.coordinator.gates.respond(gate!.id, { decision: 'approve', principal: alice })
-  expect(again).toMatchObject({ ok: false, error: { code: 'not_found' } })
+  expect(again).toMatchObject(refusal('not_found'))
   const approved = unwrap(await fixture.trail.run(run).query({ event_type: ['gate_resolved'] })).entries
   expect(approved.map(({ actor }) => actor)).toEqual(['alice'])
 })
@@ -149,10 +149,9 @@ test('work that a check refuses is done again, and its author sees what the chec
       return 'fine'
     },
   })
-  const run = await fixture.solve(
+  const view = await fixture.finished(
     planned("{ id: count, agent: writer, prompt: Count., attempts: 2, check: [scripted, 'check:count'] }"),
   )
-  const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'done', tasks: [{ attempt: 2 }] })
   expect(told[1]).toContain('n.txt must be 2')
 })
@@ -164,7 +163,7 @@ test('a task that fails for good takes those that need it along, and the others 
     },
     good: line('good.txt', 'good'),
   })
-  const run = await fixture.solve(
+  const view = await fixture.finished(
     planned(
       '{ id: broken, agent: bad, prompt: Fail., attempts: 2 }',
       '{ id: after, agent: good, prompt: Never., needs: [broken] }',
@@ -172,7 +171,6 @@ test('a task that fails for good takes those that need it along, and the others 
       '{ id: apart, agent: good, prompt: Work. }',
     ),
   )
-  const view = await fixture.over(run)
   expect(view.state).toBe('failed')
   expect(view.reason).toContain('no')
   expect(Object.fromEntries(view.tasks.map(({ id, state }) => [id, state]))).toEqual({
@@ -234,10 +232,7 @@ test('a turn that a stop interrupts is run again from its last checkpoint, and i
   expect(view).toMatchObject({ state: 'done', tasks: [{ attempt: 1 }] })
   expect(seen).toEqual(['A project.\n', 'Half done.\n'])
   expect(new Set(tokens).size).toBe(2)
-  expect(fixture.coordinator.verbs(tokens[0]!)).toMatchObject({
-    ok: false,
-    error: { code: 'permission_denied' },
-  })
+  expect(fixture.coordinator.verbs(tokens[0]!)).toMatchObject(refusal('permission_denied'))
   expect(fixture.result(view, 'README.md')).toBe('Half done.\n')
 })
 
@@ -334,8 +329,9 @@ test('two tasks that change the same lines: the second is done again on the pres
       return 'two'
     },
   })
-  const run = await fixture.solve(planned('{ id: a, agent: one, prompt: One. }', '{ id: b, agent: two, prompt: Two. }'))
-  const view = await fixture.over(run)
+  const view = await fixture.finished(
+    planned('{ id: a, agent: one, prompt: One. }', '{ id: b, agent: two, prompt: Two. }'),
+  )
   expect(view.state).toBe('done')
   expect(view.tasks.map(({ attempt }) => attempt).toSorted()).toEqual([1, 2])
 })

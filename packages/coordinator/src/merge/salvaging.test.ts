@@ -167,10 +167,9 @@ test('an agent judges what was left, and what it makes of it is merged', async (
       return 'Half of it.'
     },
   })
-  const run = await fixture.solve(team(', salvage: { by: judge, prompt: "Be strict about {intent}" }'), {
+  const view = await fixture.finished(team(', salvage: { by: judge, prompt: "Be strict about {intent}" }'), {
     intent: 'taste',
   })
-  const view = await fixture.over(run)
   expect(told[0]).toContain('Be strict about taste')
   expect(told[0]).toContain('it broke')
   expect(fixture.result(view, 'part')).toBe('good\n')
@@ -287,8 +286,7 @@ test('two evaluated merges one after the other: neither waits for the other in a
       return 'done'
     }
   const fixture = await Fixture.open({ one: work('a'), two: work('b'), judge: () => 'Both.' })
-  const run = await fixture.solve(team('', 'merge: { strategy: evaluated, by: judge }'))
-  const view = await fixture.over(run)
+  const view = await fixture.finished(team('', 'merge: { strategy: evaluated, by: judge }'))
   expect(view).toMatchObject({ state: 'done', tasks_done: 2 })
   expect(fixture.result(view, 'a')).toBe('x\n')
   expect(fixture.result(view, 'b')).toBe('x\n')

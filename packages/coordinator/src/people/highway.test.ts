@@ -4,7 +4,7 @@ import { Runtime } from '@parley/kernel'
 import { openTrail } from '@parley/trail'
 import { type EventBody, type EventType, GATE_TYPES } from '@parley/trail/events'
 import { expect, test } from 'vitest'
-import { aborted, alice, Fixture, planned, put } from '../testing/fixture.ts'
+import { aborted, alice, Fixture, planned, put, refusal } from '../testing/fixture.ts'
 import type { GateView } from '../view/people-view.ts'
 
 const write = (path: string, text: string) => (input: TurnInput) => {
@@ -138,8 +138,7 @@ test.each([
 ] as const)('a task that nobody looks at falls back to %s', async (fallback, state) => {
   const fixture = await Fixture.open({ one: write('1', 'x') })
   const gates = `gates: { task_approval: { timeout: 50ms, fallback: ${fallback} } }\n`
-  const run = await fixture.solve(solo(gates), { approved: false })
-  expect((await fixture.over(run)).state).toBe(state)
+  expect((await fixture.finished(solo(gates), { approved: false })).state).toBe(state)
 })
 
 test('a rejected merge is the end of the task, and says who and why', async () => {
@@ -213,10 +212,9 @@ test('somebody without the right cannot answer, and the gate goes on waiting', a
   const gate = await gateOf(fixture, run, 'task_approval')
   const bob = { id: 'bob', kind: 'user', scopes: [] } as const
   unwrap(await fixture.coordinator.users.accept(bob, 'test'))
-  expect(await fixture.coordinator.gates.respond(gate.id, { decision: 'approve', principal: bob })).toMatchObject({
-    ok: false,
-    error: { code: 'permission_denied' },
-  })
+  expect(await fixture.coordinator.gates.respond(gate.id, { decision: 'approve', principal: bob })).toMatchObject(
+    refusal('permission_denied'),
+  )
   expect(await fixture.coordinator.gates.list(run)).toHaveLength(1)
   await fixture.respond(run, { decision: 'approve' })
   expect((await fixture.over(run)).state).toBe('done')
@@ -276,8 +274,7 @@ test('an agent that only asks is stopped by a breaker', async () => {
   })
   const gates =
     'gates: { task_approval: { on: false }, escalation: { timeout: 20ms, fallback: delegate_to_coordinator } }\n'
-  const run = await fixture.solve(solo(`limits: { attempts: 1 }\n${gates}`))
-  const view = await fixture.over(run)
+  const view = await fixture.finished(solo(`limits: { attempts: 1 }\n${gates}`))
   expect(view.state).toBe('failed')
   expect(turns).toBe(3)
   expect(view.reason).toContain('Breaker: 3 turns in a row changed nothing')
@@ -291,8 +288,7 @@ test('attempts that come to the same are not repeated for ever', async () => {
       throw new Error('no network')
     },
   })
-  const run = await fixture.solve(solo('limits: { attempts: 9 }\n'))
-  const view = await fixture.over(run)
+  const view = await fixture.finished(solo('limits: { attempts: 9 }\n'))
   expect(view.state).toBe('failed')
   expect(turns).toBe(3)
   expect(view.tasks[0]?.note).toContain('Breaker: 3 attempts in a row came to the same.')
@@ -477,10 +473,7 @@ test('the last who can let others in cannot be shut out', async () => {
   expect(await fixture.coordinator.users.list()).toMatchObject([{ user: 'alice', state: 'active', waiting: 0 }])
   expect((await fixture.coordinator.users.list())[0]?.capabilities).toHaveLength(16)
   const act = { act: 'suspend', reason: 'holiday', principal: alice } as const
-  expect(await fixture.coordinator.users.change('alice', act)).toMatchObject({
-    ok: false,
-    error: { code: 'invalid_state' },
-  })
+  expect(await fixture.coordinator.users.change('alice', act)).toMatchObject(refusal('invalid_state'))
   unwrap(await fixture.coordinator.users.accept({ id: 'bob', kind: 'user', scopes: ['owner'] }, 'test'))
   unwrap(await fixture.coordinator.users.change('bob', act))
   expect((await fixture.coordinator.users.list())[1]).toMatchObject({ user: 'bob', state: 'suspended' })

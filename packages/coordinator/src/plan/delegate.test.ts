@@ -82,8 +82,7 @@ test('a part that fails for good fails the whole, which is tried again with part
     },
     docs: write('docs'),
   })
-  const run = await fixture.solve(team('    attempts: 2', ', attempts: 2'))
-  const view = await fixture.over(run)
+  const view = await fixture.finished(team('    attempts: 2', ', attempts: 2'))
   expect(view.state).toBe('done')
   expect(tries).toBe(3)
   expect(view.tasks[0]).toMatchObject({ attempt: 2, state: 'done' })

@@ -83,8 +83,7 @@ test('a run whose project is gone can still be ended', async () => {
 
 test('a plan that nobody approves in time is ended by its limit, and says so', async () => {
   const fixture = await Fixture.open({ one: aborted })
-  const run = await fixture.solve(`${one}limits: { timeout: 300ms }\n`, { approved: false })
-  const view = await fixture.over(run)
+  const view = await fixture.finished(`${one}limits: { timeout: 300ms }\n`, { approved: false })
   expect(view).toMatchObject({ state: 'aborted', reason: 'It took longer than its limit.' })
 })
 

@@ -140,7 +140,7 @@ test('a fallback takes over from an agent whose program is missing, and the next
       return 'done'
     },
   })
-  const run = await fixture.solve(`version: 1
+  const view = await fixture.finished(`version: 1
 name: fallen
 approval: none
 agents:
@@ -150,7 +150,6 @@ agents:
 plan:
   - { id: a, agent: one, fallback: [gone, two], prompt: Do it., check: [grep, -q, '2', made] }
 `)
-  const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'done', tasks: [{ agent: 'two', attempt: 2 }] })
   const moves = view.tasks[0]!.steps[0]!.moves!
   expect(moves.map(({ from, to }) => [from, to])).toEqual([

@@ -162,6 +162,11 @@ export class Fixture {
     unwrap(await this.coordinator.interventions.abort(run, { ...why, principal: alice }))
   }
 
+  /** Starts a team and answers with the view of its end. */
+  async finished(yaml: string, options: SolveOptions = {}): Promise<RunView> {
+    return this.over(await this.solve(yaml, options))
+  }
+
   /** A file of the integrated result. */
   result(view: RunView, path: string): string | undefined {
     const { branch } = view.result ?? {}
@@ -196,6 +201,11 @@ export function planned(...tasks: readonly string[]): string {
   const named = tasks.join('\n').matchAll(/\b(?:agent|by|fallback): ([\w-]+)/g)
   const agents = [...new Set([...named].map(([, name]) => `  ${name}: { command: [scripted, ${name}] }\n`))]
   return `version: 1\nname: team\nagents:\n${agents.join('')}plan:\n${tasks.map(task => `  - ${task}\n`).join('')}`
+}
+
+/** What an answer that refuses looks like. */
+export function refusal(code: string) {
+  return { ok: false, error: { code } }
 }
 
 /** Resolves when a turn is ended from outside. */

@@ -5,7 +5,7 @@ import { type RunId, refuse, SystemClock, SystemIds, type Ticks, type Timestamp,
 import type { ImportedFrom, TrailRun } from '@parley/trail'
 import { edited, ScriptedRun, tamper } from '@parley/trail/testing'
 import { expect, test } from 'vitest'
-import { Fixture, put, solo } from '../testing/fixture.ts'
+import { Fixture, put, refusal, solo } from '../testing/fixture.ts'
 import { RunList } from './run-list.ts'
 
 const YAML = solo('one')
@@ -156,7 +156,7 @@ test('what is no run for people stays out, and is not the last one', async () =>
   expect(unwrap(await fixture.coordinator.runs.find('last'))).toBe(runs[0])
   const empty = await Fixture.open()
   expect(await empty.coordinator.runs.list()).toEqual([])
-  expect(await empty.coordinator.runs.find('last')).toMatchObject({ ok: false, error: { code: 'not_found' } })
+  expect(await empty.coordinator.runs.find('last')).toMatchObject(refusal('not_found'))
 })
 
 /** A run that has a result, and nobody who answers. */
