@@ -22,25 +22,17 @@ export interface MachineOptions {
   /** Looks whether these folders can be written and, for other faults, files and processes had. Never rejects. */
   readonly probe: (fault: MachineFault | undefined, folders: readonly string[]) => Promise<MachineFault | undefined>
   /** Room that is kept for a full disk. `restore` answers with the fault that prevents it. Neither throws. */
-  readonly reserve?: {
-    release(): void
-    restore(): Promise<MachineFault | undefined>
-  }
+  readonly reserve?: { release(): void; restore(): Promise<MachineFault | undefined> }
   /** Milliseconds, where the usual waits do not fit. */
   readonly times?: Partial<Readonly<Record<keyof typeof machineTimes, number>>>
   readonly log?: (level: 'info' | 'error', message: string, facts?: object) => void
-}
-
-interface Held {
-  readonly fault: MachineFault
-  readonly since: Ticks
 }
 
 export class Machine {
   readonly #options: MachineOptions
   readonly #times: Readonly<Record<keyof typeof machineTimes, number>>
   readonly #listeners = new Set<() => void>()
-  #held: Held | undefined
+  #held: { readonly fault: MachineFault; readonly since: Ticks } | undefined
   #newest: MachineFault | undefined
   /** Where something failed during this fault. */
   readonly #places = new Set<string>()
@@ -202,9 +194,7 @@ export class Machine {
     this.#places.clear()
     this.#ended = clock.now()
     const seconds = (this.#ended - since) / ticksPerMillisecond / 1000
-    log?.('info', `The machine is sound again after ${seconds.toFixed(1)} s: the work goes on.`, {
-      code: fault.code,
-    })
+    log?.('info', `The machine is sound again after ${seconds.toFixed(1)} s: the work goes on.`, { code: fault.code })
     this.#changed()
   }
 
@@ -222,11 +212,9 @@ export function isOfTrail(code: string): boolean {
   return code.startsWith('trail_') || code === 'index_failed'
 }
 
-const OF_FOLDERS: ReadonlySet<string> = new Set(['git_failed', 'folder_failed', 'repository_locked'])
-
 /** What the node itself does with the folders of a run: no agent has failed with it. */
 export function isOfFolders(code: string): boolean {
-  return OF_FOLDERS.has(code)
+  return code === 'git_failed' || code === 'folder_failed' || code === 'repository_locked'
 }
 
 function heldText(fault: MachineFault): string {

@@ -6,7 +6,7 @@ import type { RunProjection } from '../projection/run-projection.ts'
 import type { JudgeFacts } from '../run/facts.ts'
 import type { PlannedTask } from '../team/team.ts'
 
-export type JudgeKind = JudgeFacts['kind']
+type JudgeKind = JudgeFacts['kind']
 
 /** In the order in which they are asked: the cheap one first. */
 export function judgedBy(task: PlannedTask): readonly JudgeKind[] {
@@ -16,7 +16,7 @@ export function judgedBy(task: PlannedTask): readonly JudgeKind[] {
 /** Judges that may fail themselves before the work is turned down for want of a judgement. */
 const JUDGE_ATTEMPTS = 2
 
-export type Next =
+type Next =
   | { readonly do: 'accept' | 'revise' | 'reject' }
   | { readonly do: 'ask'; readonly judge: JudgeKind }
   | { readonly do: 'wait' }

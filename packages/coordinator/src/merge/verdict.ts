@@ -2,10 +2,10 @@
 // texts, so every expression works on one line in linear time.
 import { CONFLICT_TYPES, type ConflictType } from '@parley/trail/events'
 
-export const VERDICTS = ['accept', 'revise', 'reject'] as const
+const VERDICTS = ['accept', 'revise', 'reject'] as const
 export type Verdict = (typeof VERDICTS)[number]
 
-export interface Judgement {
+interface Judgement {
   readonly verdict: Verdict
   readonly feedback: string
 }
@@ -36,7 +36,7 @@ function withoutMarks(text: string): string {
 
 const LINE_END = /[\n\r\u2028\u2029]/
 
-export interface FoundConflict {
+interface FoundConflict {
   readonly type: ConflictType
   readonly resources: readonly string[]
   readonly description: string

@@ -17,6 +17,7 @@ import type { UserHandle } from '@parley/kernel'
 import { coordinatorDefaults } from '../limits.ts'
 import { SIDES, sideOf } from '../merge/side.ts'
 import type { RunsHost } from '../run/runs-host.ts'
+import { oldestFirst } from '../view/gate-view.ts'
 import type { GateView } from '../view/people-view.ts'
 import type { RunList } from '../view/run-list.ts'
 import { Acts, type By } from './acts.ts'
@@ -39,8 +40,7 @@ export class Gates extends Acts {
   async list(run?: RunId): Promise<readonly GateView[]> {
     const { drivers } = this.host
     const chosen = run === undefined ? [...drivers.values()] : [drivers.get(run)]
-    const views = chosen.flatMap(each => each?.view.gates ?? [])
-    return views.toSorted((one, other) => (one.since < other.since ? -1 : 1))
+    return oldestFirst(chosen.flatMap(each => each?.view.gates ?? []))
   }
 
   /** The same as it is now, and again after every change. */
@@ -50,7 +50,7 @@ export class Gates extends Acts {
     while (!signal?.aborted) {
       const changed = Promise.withResolvers<void>()
       const stop = () => changed.resolve()
-      const offs = [...[...drivers.values()].map(driver => driver.onChange(stop)), machine.onChange(stop)]
+      const offs = [...drivers.values(), machine].map(each => each.onChange(stop))
       signal?.addEventListener('abort', stop)
       try {
         const now = await this.list()

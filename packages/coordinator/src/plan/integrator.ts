@@ -146,12 +146,8 @@ export class Integrator {
   async #createJudge(kind: 'check' | 'review', work: ProjectedWorkspace, task: PlannedTask): Promise<void> {
     const commit = work.checkpoints.findLast(each => each.final)?.commit ?? work.facts!.commit
     const agent = kind === 'check' ? `check:${task.id}` : this.#host.identity(task.review!.by)
-    await this.#createHelper(
-      work,
-      task,
-      { kind, task: task.id, commit, agent, of: work.id },
-      kind === 'check' ? task.check!.join(' ') : 'Review this work.',
-    )
+    const facts = { kind, task: task.id, commit, agent, of: work.id }
+    await this.#createHelper(work, task, facts, kind === 'check' ? task.check!.join(' ') : 'Review this work.')
   }
 
   async #createMerger(
@@ -160,24 +156,14 @@ export class Integrator {
   ): Promise<void> {
     const planned = this.#host.projection.plan.get(work.facts!.task)!
     const by = work.salvage?.open && planned.salvage?.way === 'agent' ? planned.salvage.by : planned.merge.by!
-    const facts: WorkspaceFacts = {
-      kind: 'merge',
-      task: planned.id,
-      commit: draft.commit,
-      agent: this.#host.identity(by),
-      of: work.id,
-      conflicts: draft.conflicts,
-    }
+    const { commit, conflicts } = draft
+    const about = { kind: 'merge', task: planned.id, of: work.id, commit, conflicts } as const
+    const facts = { ...about, agent: this.#host.identity(by) }
     await this.#createHelper(work, planned, facts, 'Make one of both versions.')
   }
 
   /** A workspace about the work of another; it uses up the same budget. */
-  async #createHelper(
-    work: ProjectedWorkspace,
-    planned: PlannedTask,
-    facts: WorkspaceFacts,
-    content: string,
-  ): Promise<void> {
+  async #createHelper(work: ProjectedWorkspace, planned: PlannedTask, facts: WorkspaceFacts, content: string) {
     const { projection, live, release } = this.#host
     const asked = projection.highway.waitsToCreate(context => context.of === work.id && context.kind === facts.kind)
     const task = this.tasks.all.find(({ name }) => name === planned.id)
@@ -312,11 +298,8 @@ export class Integrator {
     const { run, release } = this.#host
     const { handle } = this.#options
     const cause = this.#cause
-    const created = await handle.createWorkspace({
-      ...draft,
-      context: { ...facts },
-      ...(handle === run.coordinator && cause && { caused_by: cause }),
-    })
+    const causes = handle === run.coordinator && cause && { caused_by: cause }
+    const created = await handle.createWorkspace({ ...draft, context: { ...facts }, ...causes })
     if (created.ok) return
     // A workspace that exists all the same keeps its agent's name; the next step brings it to work.
     const waits = created.error.code === 'gated'
@@ -331,9 +314,7 @@ const NOBODY =
 /** §7.4: the directive refers to the failed attempt, whose trail says why; the context has the reasons. */
 function revisionOf(last: ProjectedWorkspace | undefined): Pick<WorkspaceDraft, 'directive'> {
   if (!last) return {}
-  return {
-    directive: { format: 'markdown', content: '', attachments: [{ kind: 'workspace_ref', id: last.id }] },
-  }
+  return { directive: { format: 'markdown', content: '', attachments: [{ kind: 'workspace_ref', id: last.id }] } }
 }
 
 function budgetOf(limits: Parameters<typeof workspaceBudget>[0]): Pick<WorkspaceDraft, 'budget'> {

@@ -162,6 +162,11 @@ function sourceOf({ paused }: GateRecord): WorkspaceId | undefined {
   return 'mode' in paused && paused.mode === 'salvage' ? paused.source : undefined
 }
 
+/** Whether a gate is about what failed work left. */
+export function isSalvage({ record }: Pick<ProjectedGate, 'record'>): boolean {
+  return sourceOf(record) !== undefined
+}
+
 /** When the fallback of a gate acts, or the coordinator's silence counts. */
 export function deadlineOf({ timeout, since, handedOver }: ProjectedGate): Timestamp | undefined {
   return timeout === null ? undefined : after(handedOver ?? since, timeout)

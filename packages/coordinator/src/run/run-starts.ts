@@ -15,6 +15,7 @@ import { expandHighway } from '@parley/kernel'
 import type { RunSetup } from '../contract.ts'
 import type { Coordinator } from '../coordinator.ts'
 import { RunFolders } from '../folder/run-folders.ts'
+import { given } from '../given.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { isOfFolders } from '../machine/machine.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
@@ -67,9 +68,7 @@ export class RunStarts {
     const bad = misfit(request, team)
     if (bad) return bad
     if (drivers.size >= coordinatorLimits.activeRuns)
-      return new ParleyError('overloaded', `${coordinatorLimits.activeRuns} runs are at work already.`, {
-        retryable: true,
-      })
+      return new ParleyError('overloaded', `${drivers.size} runs are at work already.`, { retryable: true })
     return undefined
   }
 
@@ -110,10 +109,7 @@ export class RunStarts {
       origin,
       approval: approved ? 'given' : 'ask',
       questions: { timeout: escalation.timeout, fallback: escalation.fallback },
-      ...(parent !== undefined && { parent }),
-      ...(told && told.length > 0 && { context: told }),
-      ...(stored && { stored }),
-      ...(key && { key: key.text }),
+      ...given({ parent, context: told?.length ? told : undefined, stored, key: key?.text }),
     }
     const started = await runtime.start({ owner: owner.id, highway, context: { ...facts } }, run)
     if (!started.ok) {

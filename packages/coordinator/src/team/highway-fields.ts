@@ -10,6 +10,7 @@ import {
   type GateFallback,
   type GateType,
 } from '@parley/trail/events'
+import { given } from '../given.ts'
 import { choice, closed, patterned, yesNo } from './fields.ts'
 import { TIMEOUT_PATTERN } from './patterns.ts'
 
@@ -82,12 +83,8 @@ export interface Gates {
 
 export function gatesOf({ preset, escalation, injection, ...types }: GatesFile): Gates {
   const gates = Object.entries(types).flatMap(([type, said]) => (said ? [[type, choiceOf(said)] as const] : []))
-  return {
-    ...(preset && { preset }),
-    gates: Object.fromEntries(gates),
-    ...(escalation && { escalation: choiceOf(escalation) }),
-    ...(injection !== undefined && { injection }),
-  }
+  const others = given({ preset, escalation: escalation && choiceOf(escalation), injection })
+  return { gates: Object.fromEntries(gates), ...others }
 }
 
 function choiceOf<Fallback>({

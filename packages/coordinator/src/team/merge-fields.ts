@@ -1,6 +1,7 @@
 // How finished work is merged (W-INT-06), and how its conflicts are settled (W-INT-12).
 import { type Static, Type } from '@parley/core'
 import { INTEGRATION_STRATEGIES, type IntegrationStrategy } from '@parley/trail/events'
+import { given } from '../given.ts'
 import { choice, closed, prompt, text } from './fields.ts'
 import { teamDefaults } from './limits.ts'
 
@@ -43,5 +44,5 @@ export function mergeOf(all: MergeFile | undefined, own: MergeFile | undefined):
   const { strategy = teamDefaults.merge.strategy, by, prompt } = own?.strategy !== undefined ? own : { ...all, ...own }
   const conflicts = own?.conflicts ?? all?.conflicts ?? teamDefaults.merge.conflicts
   if (strategy !== 'evaluated') return { strategy, conflicts }
-  return { strategy, conflicts, ...(by !== undefined && { by }), ...(prompt !== undefined && { prompt }) }
+  return { strategy, conflicts, ...given({ by, prompt }) }
 }

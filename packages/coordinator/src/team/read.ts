@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { parseDuration } from '@parley/agents'
 import { type AgentKind, compile, err, ok, ParleyError, type Result, type TSchema, type Validator } from '@parley/core'
 import { type Located, plain } from '@parley/core/yaml'
+import { given } from '../given.ts'
 import { agentSchema, teamAgent } from './agent-fields.ts'
 import { limitsOf } from './budget-fields.ts'
 import { gatesOf } from './highway-fields.ts'
@@ -109,7 +110,7 @@ function refused({ problems, total }: Settled, file: string | undefined): Result
   const name = file === undefined ? 'The team file' : visible(basename(file))
   const more = total > 1 ? ` (and ${count(total - 1, 'more problem')})` : ''
   const summary = `${name} cannot be used. Line ${first!.line}, column ${first!.column}: ${first!.message}${more}`
-  const details = { ...(file !== undefined && { file }), problems, total }
+  const details = { ...given({ file }), problems, total }
   return err(new ParleyError('invalid_team', summary, { details }))
 }
 
@@ -119,26 +120,15 @@ function normalised(
   warnings: readonly TeamProblem[],
   base: string | undefined,
 ): Team {
-  const {
-    concurrency = teamDefaults.concurrency,
-    attempts = teamDefaults.attempts,
-    timeout,
-    grace,
-    budget,
-    breakers,
-  } = file.limits ?? {}
-  const limits: TeamLimits = {
-    concurrency,
-    attempts,
-    ...inMs(timeout, grace),
-    budget: limitsOf(budget ?? {}),
-    breakers: breakersOf(breakers),
-  }
+  const { timeout, grace, budget, breakers, ...counts } = file.limits ?? {}
+  const { concurrency, attempts } = { ...teamDefaults, ...counts }
+  const times = inMs(timeout, grace)
+  const limits = { concurrency, attempts, ...times, budget: limitsOf(budget ?? {}), breakers: breakersOf(breakers) }
   const agents = Object.entries(file.agents).map(([name, agent]) => [name, teamAgent(kinds, agent)] as const)
   return {
     name: file.name,
     description: file.description ?? '',
-    ...(base !== undefined && { base }),
+    ...given({ base }),
     agents: Object.fromEntries(agents),
     limits,
     approval: file.approval ?? teamDefaults.approval,
@@ -189,8 +179,6 @@ function reviewOf({ by, prompt, fallback }: NonNullable<TaskFile['review']>): No
 }
 
 function inMs(timeout: string | undefined, grace: string | undefined): Pick<TeamLimits, 'timeoutMs' | 'graceMs'> {
-  return {
-    ...(timeout !== undefined && { timeoutMs: parseDuration(timeout)! }),
-    ...(grace !== undefined && { graceMs: parseDuration(grace)! }),
-  }
+  const ms = (said: string | undefined) => (said === undefined ? undefined : parseDuration(said))
+  return given({ timeoutMs: ms(timeout), graceMs: ms(grace) })
 }

@@ -31,18 +31,13 @@ interface Task {
   readonly parts: readonly Task[]
 }
 
-export interface Ruled {
-  readonly problems: readonly Finding[]
-  readonly warnings: readonly Finding[]
-}
-
-export interface KnownAgents {
+interface KnownAgents {
   readonly kinds: readonly AgentKind[]
   /** Whether it has the shape of an agent. */
   readonly isAgent: (value: Located) => boolean
 }
 
-export function ruleFindings(root: Located, known: KnownAgents): Ruled {
+export function ruleFindings(root: Located, known: KnownAgents): Pick<Rules, 'problems' | 'warnings'> {
   const rules = new Rules(root, known)
   rules.check()
   return rules

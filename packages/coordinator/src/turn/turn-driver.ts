@@ -117,10 +117,7 @@ export class TurnDriver {
         }
         // The node stops while the machine stands in the way: the next one takes the turn, and nothing has failed.
         if (this.#stop.signal.aborted) return
-        this.#host.log('error', `the turns of ${this.workspace} stopped: ${error.message}`, {
-          error,
-          troubles,
-        })
+        this.#host.log('error', `the turns of ${this.workspace} stopped: ${error.message}`, { error, troubles })
         const waits = error.retryable ? stepRetries : isOfFolders(error.code) ? unexplainedRetries : []
         const wait = waits[troubles]
         if (wait === undefined && (await this.#record?.worker.failed(reasonOf(error)))?.ok) return
@@ -265,12 +262,7 @@ export class TurnDriver {
     mail: readonly EnvelopeId[],
   ): Promise<boolean> {
     const epoch = before + 1
-    await this.#writeMemory(record, {
-      epoch,
-      handled,
-      idle,
-      ...(question !== undefined && { question }),
-    })
+    await this.#writeMemory(record, { epoch, handled, idle, ...(question !== undefined && { question }) })
     if (view.status === 'blocked' || before === 0) await record.started()
     const folder = this.#folder ?? unwrap(await this.#host.folders.prepare(this.workspace, await record.lastCommit()))
     const brief = await briefOf(this.#host, record, { directive: view.directive, mail, question })

@@ -49,13 +49,11 @@ export const MoveViewSchema = Type.Object(
   closed,
 )
 
-export const SALVAGE_STATES = ['offered', 'wanted', 'open', 'merged', 'discarded'] as const
-
 /** What failed work left, and what became of it. */
 export const SalvageViewSchema = Type.Object(
   {
     /** offered: a person is asked. wanted: it waits for its turn. open: it is being judged or settled. */
-    state: Type.Enum([...SALVAGE_STATES]),
+    state: Type.Enum(['offered', 'wanted', 'open', 'merged', 'discarded']),
     workspace: Type.String(),
     checkpoint: Type.String(),
     /** Whose work it was. */

@@ -1,5 +1,6 @@
 // What differs between two commits: as a list of files, as text for people, and one file as it was. All of it bounded.
 import { ParleyError } from '@parley/core'
+import { given } from '../../given.ts'
 import type { Contents } from '../contents.ts'
 import type { ChangeKind, FileChange } from '../model.ts'
 import { type FileName, joinNames, splitNames } from './file-name.ts'
@@ -54,12 +55,7 @@ function parseChanges(fields: readonly FileName[]): NamedChange[] {
 }
 
 export function shownChange(scope: Scope, { name, from, kind, lines }: NamedChange): FileChange {
-  return {
-    path: scope.text(name),
-    kind,
-    ...(from !== undefined && { from: scope.text(from) }),
-    ...(lines !== undefined && { lines }),
-  }
+  return { path: scope.text(name), kind, ...given({ from: from && scope.text(from), lines }) }
 }
 
 /** The difference as text, at most so many bytes, cut at the end of a line. */
