@@ -47,7 +47,6 @@ function ifMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error
 }
 
-/** What the `.git` file of an agent's folder says. */
 export function gitFile(gitDir: string): string {
   return `gitdir: ${gitDir}\n`
 }

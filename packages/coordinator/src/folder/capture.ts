@@ -79,7 +79,6 @@ async function takeAll(site: Site, workspace: WorkspaceId, tree: Tree, options: 
 }
 
 interface Refused extends Barred {
-  /** It is left where it is. */
   readonly stays?: true
 }
 

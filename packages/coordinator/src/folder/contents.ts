@@ -8,7 +8,6 @@ import { type GitAnswer, type GitCall, git } from './git/git.ts'
 import { folderLimits } from './limits.ts'
 
 interface ContentsOptions {
-  /** The git folder. */
   readonly gitDir: string
   /** Of a git project: where the user's repository keeps its objects. */
   readonly objects?: string
@@ -39,7 +38,6 @@ export class Contents {
     this.#options = options
   }
 
-  /** Makes the git folder anew. */
   static async create(
     options: ContentsOptions,
     made: { readonly format: string; readonly exclude: string; readonly attributes: string; readonly shallow?: Buffer },
@@ -80,7 +78,6 @@ export class Contents {
     return (await this.run(args, call)).stdout.toString('utf8').trim()
   }
 
-  /** Fills an empty folder with a commit's files. */
   async fill(tree: Tree, commit: string): Promise<void> {
     await rm(tree.index, { force: true })
     const timeoutMs = folderLimits.checkoutMs

@@ -6,7 +6,6 @@ import { type Clock, ParleyError } from '@parley/core'
 import { splitNames } from './files/file-name.ts'
 import { type GitPlace, git } from './git/git.ts'
 
-/** Where a folder lies in a git repository. */
 export interface GitLocation {
   /** The folder, without symbolic links. */
   readonly path: string

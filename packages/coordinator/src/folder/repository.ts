@@ -37,7 +37,6 @@ export class Repository {
     }
   }
 
-  /** The full name of a ref of this run. */
   ref(name: string): string {
     return this.#prefix + name
   }
@@ -63,7 +62,6 @@ export class Repository {
     return (await this.read(commit)) !== undefined
   }
 
-  /** Every ref of this run. */
   async refs(): Promise<string[]> {
     const { stdout } = await git(this.#place, ['for-each-ref', '--format=%(refname)', this.#prefix])
     return stdout.toString('utf8').split('\n').filter(Boolean)
@@ -118,7 +116,6 @@ export class Repository {
     return new Set(lines.filter(line => line.startsWith('branch ')).map(line => line.slice('branch '.length)))
   }
 
-  /** Removes every ref of this run. */
   async clean(): Promise<void> {
     await this.update((await this.refs()).map(ref => ({ ref, to: undefined })))
     // What is left there are locks of killed processes.
@@ -132,7 +129,6 @@ function instruction({ ref, to, from }: RefChange): string {
   return to === undefined ? `delete ${ref}${old}` : `update ${ref} ${to}${old}`
 }
 
-/** A folder that only its owner can read. */
 export async function privateFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 })
 }

@@ -34,7 +34,6 @@ export class Machine {
   readonly #listeners = new Set<() => void>()
   #held: { readonly fault: MachineFault; readonly since: Ticks } | undefined
   #newest: MachineFault | undefined
-  /** Where something failed during this fault. */
   readonly #places = new Set<string>()
   #reported = 0
   #ended = Number.NEGATIVE_INFINITY
@@ -48,7 +47,6 @@ export class Machine {
     this.#times = { ...machineTimes, ...options.times }
   }
 
-  /** What holds the node up; undefined while the machine is sound. */
   get held(): MachineView | undefined {
     if (!this.#held) return undefined
     const { fault, since } = this.#held
@@ -89,7 +87,6 @@ export class Machine {
     return this.report(thrown, folders[0]) ?? this.#held?.fault ?? this.look(folders)
   }
 
-  /** Looks at folders now. */
   async look(folders: readonly string[] = [this.#options.folder]): Promise<MachineFault | undefined> {
     const fault = await this.#options.probe(undefined, folders)
     if (fault) this.#begin(fault)

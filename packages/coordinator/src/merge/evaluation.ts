@@ -21,7 +21,6 @@ type Next =
   | { readonly do: 'ask'; readonly judge: JudgeKind }
   | { readonly do: 'wait' }
 
-/** What to do about a workspace whose work is complete. */
 export function evaluate(work: ProjectedWorkspace, task: PlannedTask, projection: RunProjection): Next {
   const judges = projection.judges(work.id)
   for (const kind of judgedBy(task)) {

@@ -151,7 +151,6 @@ export async function conflictText({ folders, line }: Pick<Merging, 'folders' | 
   return { draft, files: draft.conflicts.join(', '), shown }
 }
 
-/** Work that the trail says is merged. */
 interface Merged {
   readonly work: ProjectedWorkspace
   readonly seq: number

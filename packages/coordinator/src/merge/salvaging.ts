@@ -29,7 +29,6 @@ export function candidateOf({ state, facts, checkpoints }: ProjectedWorkspace): 
   return kept.findLast(each => each.final) ?? kept.at(-1)
 }
 
-/** The newest attempt at a task that left something. */
 export function leftOf(projection: RunProjection, task: ProjectedTask): ProjectedWorkspace | undefined {
   const attempts = task.attempts.map(id => projection.workspaces.get(id))
   return attempts.findLast(each => each !== undefined && candidateOf(each) !== undefined)
@@ -75,7 +74,6 @@ export function standOf(
   return way === 'never' ? 'none' : way === 'ask' ? 'offered' : 'wanted'
 }
 
-/** One step of a salvage that is wanted or open. */
 export async function salvageWork(merging: Merging, work: ProjectedWorkspace, planned: PlannedTask): Promise<void> {
   const { projection, handle } = merging
   const { salvage } = work
@@ -163,7 +161,6 @@ async function settle(
   await ask(handle.resolveConflict(work.id, conflict.id, 'escalate', clip(resolution), made))
 }
 
-/** Of the checkpoint that is being saved. */
 export function commitOf(work: ProjectedWorkspace): string {
   const chosen = work.checkpoints.find(({ id }) => id === work.salvage?.checkpoint)
   return chosen?.commit ?? candidateOf(work)?.commit ?? work.facts!.commit

@@ -7,7 +7,6 @@ import type { ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunDriver } from '../run/run-driver.ts'
 import type { RunsHost } from '../run/runs-host.ts'
 
-/** Who acts. */
 export type By = { readonly principal: Principal }
 
 /** The workspace that is meant: by its id, or the newest that works on a task. */

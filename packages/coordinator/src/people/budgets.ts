@@ -32,7 +32,6 @@ export class Budgets extends Acts {
     return ok(views)
   }
 
-  /** A higher limit for a task's work, or for the run. */
   async raise(run: RunId, { principal, ...raise }: BudgetRaise & By): Promise<Result<void>> {
     const driver = this.driving(run)
     if (!driver.ok) return driver

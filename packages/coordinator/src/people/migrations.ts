@@ -16,7 +16,6 @@ interface Migration {
 
 /** Refuses: `not_found`, `unknown_agent`, `invalid_state`, `invalid_argument`, `permission_denied`, the kernel's. */
 export class Migrations extends Acts {
-  /** Whether a run has an agent of that name itself. */
   async hasAgent(run: RunId, name: string): Promise<boolean> {
     return this.host.drivers.get(run)?.projection.agentConfig(name) !== undefined
   }

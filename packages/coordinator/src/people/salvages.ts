@@ -24,7 +24,6 @@ interface Left {
 
 /** Refusals: `not_found`, `invalid_state`, `permission_denied`, `nothing_to_salvage`, and the kernel's. */
 export class Salvages extends Acts {
-  /** What a failed task left. */
   async left(run: RunId, which: Which): Promise<Result<LeftView>> {
     const found = this.#left(run, which)
     if (!found.ok) return found

@@ -5,7 +5,6 @@ import type { ProjectedTask } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import type { PlannedTask } from '../team/team.ts'
 
-/** What the task of a plan says to whoever approves it. */
 export function descriptionOf({ prompt, title }: PlannedTask): string {
   return prompt || title
 }

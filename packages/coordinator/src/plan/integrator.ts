@@ -21,7 +21,6 @@ import { agentFor, leftBy } from './task-agent.ts'
 
 export interface IntegratorHost extends RunAtWork {
   readonly live: LiveTurn
-  /** Something was merged. */
   readonly merged: () => Promise<void>
 }
 
@@ -104,7 +103,6 @@ export class Integrator {
     }
   }
 
-  /** What follows from where a task stands. */
   async #advance(task: ProjectedTask): Promise<void> {
     const { projection } = this.#host
     const { handle } = this.#options

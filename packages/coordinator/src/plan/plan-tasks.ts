@@ -44,7 +44,6 @@ export class PlanTasks {
     return this.#host.projection.workspaces.get(task.attempts.at(-1)!)
   }
 
-  /** Nothing is left to be done. */
   get settled(): boolean {
     const { all } = this
     if (all.length === 0 || !all.every(task => this.#isSettled(task))) return false
@@ -63,7 +62,6 @@ export class PlanTasks {
     return this.#host.projection.applied.has(task.attempts.at(-1)!)
   }
 
-  /** Whether a failed task is not tried again. */
   isFinal(task: ProjectedTask): boolean {
     const { projection, live } = this.#host
     return whyFinal(projection, task, this.planned(task), live) !== undefined
@@ -86,7 +84,6 @@ export class PlanTasks {
     })
   }
 
-  /** The first task that came to nothing, and why. */
   get failure(): string | undefined {
     const failed = this.all.find(task => task.status !== 'integrated')
     if (!failed) return undefined
@@ -136,7 +133,6 @@ export class PlanTasks {
     return due
   }
 
-  /** Those whose needs are merged. */
   get #ready(): readonly ProjectedTask[] {
     const order = ['urgent', 'elevated', 'normal']
     const rank = (task: ProjectedTask) => order.indexOf(task.changed.priority ?? this.planned(task).priority)

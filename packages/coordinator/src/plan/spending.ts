@@ -14,7 +14,6 @@ export type Used = { readonly [Name in Summed]: number }
 /** The turn that is at work now, as far as it has come. */
 export type LiveTurn = (workspace: ProjectedWorkspace) => TurnRecord | undefined
 
-/** The turns of a workspace that were taken, and the one that is taken now. */
 export function turnsOf(workspace: ProjectedWorkspace, live: LiveTurn): TurnRecord[] {
   const kept = workspace.checkpoints.flatMap(({ turn }) => (turn && turn.outcome !== 'kept' ? [turn] : []))
   const running = workspace.ended === undefined ? live(workspace) : undefined
@@ -47,7 +46,6 @@ export function* workspacesOf(projection: RunProjection, task: ProjectedTask): G
   for (const part of projection.tasks.values()) if (part.parent === task.id) yield* workspacesOf(projection, part)
 }
 
-/** Limits with what people have raised since. */
 function limitsFor(projection: RunProjection, own: Limits, task?: string): Limits {
   const limits: Record<string, number> = { ...own }
   for (const each of projection.controls)
@@ -64,7 +62,6 @@ export function runLimits(projection: RunProjection): Limits {
   return limitsFor(projection, projection.facts?.team.limits.budget ?? {})
 }
 
-/** What is left, in every dimension that has a limit. */
 export function left(limits: Limits, used: Used): Limits {
   return Object.fromEntries(
     Object.entries(limits).map(([name, limit]) => {
@@ -74,16 +71,13 @@ export function left(limits: Limits, used: Used): Limits {
   )
 }
 
-/** The first dimension of which nothing is left. */
 export function spent(rest: Limits): BudgetDimension | undefined {
   const found = Object.entries(rest).find(([, amount]) => amount <= 0)
   return found?.[0] as BudgetDimension | undefined
 }
 
 interface Allowance {
-  /** Limits for the next workspace. */
   readonly limits: Limits
-  /** What is used up, and whose it is. */
   readonly spent?: { readonly dimension: BudgetDimension; readonly of: 'task' | 'run' }
 }
 
@@ -116,7 +110,6 @@ const WORDS: { readonly [Name in BudgetDimension]: string } = {
   bandwidth_limit: 'mail',
 }
 
-/** Why nothing more is started, in words. */
 export function spentText({ dimension, of }: NonNullable<Allowance['spent']>): string {
   const whose = of === 'run' ? 'of the run' : 'of this task'
   return `The budget ${whose} is used up: ${WORDS[dimension]}.`

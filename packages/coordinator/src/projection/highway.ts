@@ -55,14 +55,12 @@ export class ProjectedHighway {
   /** How often a workspace's questions fell to the coordinator, and how often the coordinator has answered. */
   readonly #delegated = new Map<WorkspaceId, { times: number; answered: number }>()
 
-  /** Whether a gate of that type about that task or workspace is open. */
   waits(type: GateType, about: TaskId | WorkspaceId): boolean {
     return [...this.gates.values()].some(
       gate => gate.type === type && (gate.task === about || gate.workspace === about),
     )
   }
 
-  /** Whether a gate about the creation of a workspace with that context is open. */
   waitsToCreate(fits: (context: Partial<JudgeFacts | MergeFacts>) => boolean): boolean {
     return [...this.gates.values()].some(({ record: { paused } }) => {
       if (paused.type !== 'workspace_create') return false
@@ -162,7 +160,6 @@ function sourceOf({ paused }: GateRecord): WorkspaceId | undefined {
   return 'mode' in paused && paused.mode === 'salvage' ? paused.source : undefined
 }
 
-/** Whether a gate is about what failed work left. */
 export function isSalvage({ record }: Pick<ProjectedGate, 'record'>): boolean {
   return sourceOf(record) !== undefined
 }

@@ -11,7 +11,6 @@ export const FOLDER_CAPABILITY = 'folder:write'
 export const FOLDER_ACTIONS = ['write', 'link_outside', 'special_file'] as const
 export type FolderAction = (typeof FOLDER_ACTIONS)[number]
 
-/** What one turn did and cost, as its checkpoint keeps it. */
 export interface TurnRecord {
   readonly epoch: number
   readonly outcome: 'complete' | 'failed' | 'blocked' | 'kept'
@@ -31,7 +30,6 @@ export interface TurnRecord {
 export interface WorkPayload {
   /** Links of the work that lead out of the project. */
   readonly outside_links?: readonly string[]
-  /** What the folder held. */
   readonly commit?: string
   /** Of a workspace that judges another one's work. */
   readonly verdict?: Verdict
@@ -55,7 +53,6 @@ export interface ProjectedConflict {
   readonly description: string
   /** Who found it: the runtime, by the paths alone (W-INT-07), or the integrator. */
   readonly foundBy: 'runtime' | 'integrator'
-  /** How it was settled, once it is. */
   settled: { readonly strategy: string; readonly resolution: string; readonly outcome: string } | undefined
 }
 
@@ -87,7 +84,6 @@ interface ProjectedSalvage {
   result: ObjectId | undefined
   /** `seq` of its end, if it was merged. */
   merged: number | undefined
-  /** Why it came to nothing. */
   aborted: string | undefined
   readonly conflicts: ProjectedConflict[]
 }
@@ -126,7 +122,6 @@ export interface ProjectedWorkspace {
   /** While it runs. */
   termination: ProjectedTermination | undefined
   salvage: ProjectedSalvage | undefined
-  /** The newest limit that it went over. */
   exceeded: string | undefined
   /** What the run measured of it; known while the run is at work. */
   metered: { readonly tokens: number; readonly cost: number } | undefined
@@ -134,7 +129,6 @@ export interface ProjectedWorkspace {
 
 export interface ProjectedTask {
   readonly id: TaskId
-  /** The name in the plan. */
   readonly name: string
   /** What a person changed at its gate. */
   changed: { readonly title?: string; readonly priority?: string }
@@ -144,6 +138,5 @@ export interface ProjectedTask {
   readonly parent: TaskId | null
   status: TaskStatus
   readonly attempts: WorkspaceId[]
-  /** Who cancelled or rejected it. */
   decidedBy: string | undefined
 }

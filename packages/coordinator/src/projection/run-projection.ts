@@ -40,7 +40,6 @@ export class RunProjection {
   readonly workspaces = new Map<WorkspaceId, ProjectedWorkspace>()
   readonly tasks = new Map<TaskId, ProjectedTask>()
   readonly highway = new ProjectedHighway()
-  /** What people told the coordinator, in order. */
   readonly controls: Control[] = []
   /** Work whose merge the folders have followed, as far as this process knows. */
   readonly applied = new Set<WorkspaceId>()
@@ -52,7 +51,6 @@ export class RunProjection {
     return this.root !== undefined && isTerminal(this.root.state)
   }
 
-  /** The newest task of that name. */
   task(name: string): ProjectedTask | undefined {
     let found: ProjectedTask | undefined
     for (const task of this.tasks.values()) if (task.name === name) found = task

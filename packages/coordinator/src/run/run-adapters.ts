@@ -17,7 +17,6 @@ export class RunAdapters {
     this.#log = log
   }
 
-  /** For all adapters of the run that are made from now on. */
   setEnvironment(run: RunId, environment: Readonly<Record<string, string>>): void {
     this.#environments.set(run, environment)
   }

@@ -70,7 +70,6 @@ export class RunDriver {
     return this.#projection
   }
 
-  /** All of the trail was read once. Before that, what was seen is the past. */
   get knows(): boolean {
     return this.#follower.knows
   }
@@ -89,7 +88,6 @@ export class RunDriver {
     return this.#options.folders
   }
 
-  /** For acts that people ask the coordinator for. */
   get coordinator(): RunHandle['coordinator'] {
     return this.#run.coordinator
   }
@@ -104,7 +102,6 @@ export class RunDriver {
     return this.#drivers.get(workspace)
   }
 
-  /** Puts another agent in the place of a workspace's own; answers when that is done. */
   async migrate(workspace: ProjectedWorkspace, to: string, reason: string): Promise<Result<{ to: string }>> {
     const moved = await this.#handovers.migrate(workspace, to, reason)
     await this.poke()
@@ -125,7 +122,6 @@ export class RunDriver {
     for (const listener of this.#listeners) listener()
   }
 
-  /** Resolves when it knows what the trail says. */
   start(): Promise<void> {
     return this.#follower.start()
   }
@@ -139,7 +135,6 @@ export class RunDriver {
     this.#time.cancel()
   }
 
-  /** Looks what is next now; resolves when that is done. */
   poke(): Promise<void> {
     return this.#follower.poke()
   }
@@ -249,7 +244,6 @@ export class RunDriver {
     }
   }
 
-  /** The run has ended, by itself or because somebody ended it. */
   async #finish(): Promise<void> {
     this.#time.cancel()
     await this.#drivers.end()

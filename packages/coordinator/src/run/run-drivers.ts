@@ -43,7 +43,6 @@ export class RunDrivers {
     this.#turns = new Semaphore(host.turns ?? coordinatorDefaults.turns)
   }
 
-  /** Goes on with all runs that are not over, and cleans up after those that are. */
   async resumeAll(): Promise<void> {
     const { runtime, homes } = this.#host
     // All names that are taken first: one run's agents must not get those of another's.

@@ -11,7 +11,6 @@ import type { RunParts } from './run-parts.ts'
 interface Followed {
   /** Does what is next, as the projection stands. */
   readonly step: () => Promise<void>
-  /** The run is over. */
   readonly finish: () => Promise<void>
   readonly changed: () => void
   /** Fires when nobody is to follow the run any more. */
@@ -51,7 +50,6 @@ export class RunFollower {
     return this.#done
   }
 
-  /** Resolves when it knows what the trail says. */
   async start(): Promise<void> {
     const { run, machine, log } = this.#options
     try {
@@ -73,7 +71,6 @@ export class RunFollower {
     this.#again?.()
   }
 
-  /** Looks what is next now; resolves when that is done. */
   poke(): Promise<void> {
     return this.#after(() => this.#tryStep())
   }

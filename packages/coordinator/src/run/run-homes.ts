@@ -24,7 +24,6 @@ export class RunHomes {
     this.#clock = clock
   }
 
-  /** Where the folders of a run are. */
   home(run: RunId): string {
     return join(this.#runs, run)
   }

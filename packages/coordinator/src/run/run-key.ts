@@ -25,7 +25,6 @@ export class KeyedStarts {
   readonly #secret: Uint8Array
   readonly #ids: IdSource
   readonly #find: FindKeyed
-  /** Those that are under way. */
   readonly #starting = new Map<string, Started>()
 
   constructor(secret: Uint8Array, ids: IdSource, find: FindKeyed) {

@@ -12,7 +12,6 @@ import type { RunFacts, WorkspaceFacts } from './facts.ts'
 
 export interface RunParts {
   readonly run: RunHandle
-  /** Who started the run. */
   readonly principal: UserHandle
   readonly facts: RunFacts
   readonly folders: RunFolders

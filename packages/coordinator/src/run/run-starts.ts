@@ -28,7 +28,6 @@ import { highwayFor } from './run-highway.ts'
 import { KeyedStarts } from './run-key.ts'
 import type { RunsHost } from './runs-host.ts'
 
-/** Who may start runs, and which there are. */
 type Told = Pick<Coordinator, 'views' | 'records' | 'users'>
 
 type Started = Result<{ readonly run: RunId }>

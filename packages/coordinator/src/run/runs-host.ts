@@ -14,7 +14,6 @@ export interface RunsHost extends CoordinatorOptions {
   readonly machine: Machine
   readonly homes: RunHomes
   readonly adapters: RunAdapters
-  /** Of the runs at work. */
   readonly drivers: ReadonlyMap<RunId, RunDriver>
   /** Fires when the node stops. */
   readonly stopping: AbortSignal

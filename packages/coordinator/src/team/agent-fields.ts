@@ -25,7 +25,6 @@ export function agentSchema(kinds: readonly AgentKind[]): TSchema {
   })
 }
 
-/** An agent that its schema accepts. */
 export interface AgentFile {
   readonly timeout?: string
   readonly slots?: number
@@ -33,7 +32,6 @@ export interface AgentFile {
 }
 
 export type TeamAgent = AgentSettings & {
-  /** Turns of this agent at once. */
   readonly slots: number
 }
 
@@ -42,7 +40,6 @@ export function strangeFields({ fields }: AgentKind, names: readonly string[]): 
   return names.filter(name => !Object.hasOwn(fields, name) && !Object.hasOwn(commonFields, name))
 }
 
-/** For an agent that its kind can read. */
 export function teamAgent(kinds: readonly AgentKind[], file: AgentFile): TeamAgent {
   const { timeout, slots = teamDefaults.slots, ...fields } = file
   const settings = unwrap(kindOf(kinds, fields)!.read(fields))

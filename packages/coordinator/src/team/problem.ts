@@ -42,7 +42,6 @@ export interface TeamProblem {
 
 export type Path = YamlPath
 
-/** Line and column of an offset in the text. */
 export type Place = YamlText['place']
 
 export interface Finding {

@@ -21,7 +21,6 @@ import { breakersOf, type PlannedTask, type Team, type TeamAgent, type TeamLimit
 import { count, visible } from './words.ts'
 
 export interface ReadTeamOptions {
-  /** The name of the file, for messages. */
   readonly file?: string
   /** The folder of the file; kept in the team. */
   readonly base?: string
@@ -40,7 +39,6 @@ export interface TeamReader {
   ): { readonly agents: Readonly<Record<string, TeamAgent>>; readonly problems: readonly TeamProblem[] }
 }
 
-/** Reads files whose agents are of these kinds. */
 export function teamReader(kinds: readonly AgentKind[]): TeamReader {
   const agent = agentSchema(kinds)
   const schema = teamFileSchema(agent)

@@ -368,7 +368,6 @@ class Rules {
   }
 }
 
-/** Everybody whom a task names. */
 function agentsIn({ agent, fallback, reviewer, reviewers, integrator, salvager }: Task): readonly Word[] {
   const words = [agent, ...fallback, reviewer, ...reviewers, integrator, salvager]
   return words.filter(word => word !== undefined)
@@ -381,7 +380,6 @@ function* everyTask(tasks: readonly Task[]): Generator<Task> {
   }
 }
 
-/** One word, or those of a list. */
 function wordsOf(value: Located | undefined, path: Path): readonly Word[] {
   if (value?.kind !== 'list') return [wordOf(value, path)].filter(word => word !== undefined)
   const items = value.items.slice(0, teamLimits.agents)

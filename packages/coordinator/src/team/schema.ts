@@ -203,5 +203,4 @@ export function teamFileSchema(agent: TSchema) {
 }
 
 export type TeamFile = Static<ReturnType<typeof teamFileSchema>>
-/** A task at any depth. */
 export type TaskFile = Static<typeof InnerTaskSchema> & { readonly plan?: readonly TaskFile[] }

@@ -6,13 +6,10 @@ import type { WorkspaceRecord } from './workspace-record.ts'
 
 interface AgentVerbsOptions {
   readonly record: WorkspaceRecord
-  /** Whether the turn is still at work. */
   readonly open: () => boolean
-  /** Told of mail that the agent has got. */
   readonly taken: (id: EnvelopeId) => void
   /** The turn as far as it has come. */
   readonly turn: () => TurnRecord
-  /** The turn ends as blocked, with this reason. */
   readonly block: (reason: string) => void
 }
 

@@ -68,7 +68,6 @@ export class Inbox {
     return this.#letters.get(id) ?? mailOf({ ...unwrap(await this.#worker.readEnvelope(id)), id })
   }
 
-  /** A turn has dealt with what is at hand. */
   clear(): void {
     this.#letters.clear()
   }

@@ -14,7 +14,6 @@ interface ForWork {
   readonly question: string | undefined
   /** What people told the whole run. */
   readonly guidance: readonly { readonly by: string; readonly text: string }[]
-  /** What agents before this one did in its workspace. */
   readonly predecessors: string
 }
 

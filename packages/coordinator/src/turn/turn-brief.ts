@@ -10,7 +10,6 @@ import { mergePrompt, reviewPrompt, type Told, workPrompt } from './prompt.ts'
 import { tail } from './turn-text.ts'
 import type { WorkspaceRecord } from './workspace-record.ts'
 
-/** What has come for the turn. */
 interface BriefMail {
   readonly directive: EnvelopeId | null
   readonly mail: readonly EnvelopeId[]

@@ -49,7 +49,6 @@ export interface TurnDriverHost extends RunAtWork {
 /** Under the key `turn` of the workspace's memory. */
 interface TurnMemory {
   readonly epoch: number
-  /** Mail that earlier turns have dealt with. */
   readonly handled: readonly EnvelopeId[]
   /** What the last turn waits for. */
   readonly question?: string
@@ -57,7 +56,6 @@ interface TurnMemory {
   readonly idle?: number
 }
 
-/** What a turn began with. */
 interface Taken {
   readonly folder: string
   readonly handled: readonly EnvelopeId[]
@@ -88,12 +86,10 @@ export class TurnDriver {
     this.#task = task
   }
 
-  /** What the agent said last. */
   get activity(): string | undefined {
     return this.#turn?.activity
   }
 
-  /** The turn that is taken now, as far as it has come. */
   get turn(): TurnRecord | undefined {
     return this.#turn?.record()
   }

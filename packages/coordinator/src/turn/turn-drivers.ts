@@ -85,7 +85,6 @@ export class TurnDrivers {
     }
   }
 
-  /** Ends all turns; no other begins. */
   async stop(): Promise<void> {
     this.#stopped = true
     await Promise.all([...[...this.#drivers.values()].map(driver => driver.stop()), ...this.#leaving])

@@ -6,12 +6,10 @@ import type { TurnRecord } from '../projection/projected.ts'
 
 type Told = Pick<TurnRecord, 'tokens_in' | 'tokens_out' | 'tokens_cached' | 'usd'>
 
-/** What an agent's output told of its cost. */
 export function told({ tokensIn, tokensOut, tokensCached, usd }: Usage): Told {
   return given({ tokens_in: tokensIn, tokens_out: tokensOut, tokens_cached: tokensCached, usd })
 }
 
-/** The last line that says something. */
 export function lastLine(text: string): string | undefined {
   const lines = text.split('\n').map(each => each.trim())
   return lines.findLast(each => each !== '')?.slice(0, coordinatorLimits.activityLength)

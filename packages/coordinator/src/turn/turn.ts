@@ -22,7 +22,6 @@ import type { WorkspaceRecord } from './workspace-record.ts'
 
 export class Turn {
   readonly epoch: number
-  /** Mail that the agent took during the turn. */
   readonly taken: EnvelopeId[] = []
   /** What the agent says that it waits for. */
   blocked: string | undefined
@@ -46,7 +45,6 @@ export class Turn {
     this.#meteredAt = this.began
   }
 
-  /** What the agent said last. */
   get activity(): string | undefined {
     return this.#activity
   }
@@ -143,7 +141,6 @@ export class Turn {
     }
   }
 
-  /** What the turn may still spend; undefined where nothing limits it. */
   async #budget(): Promise<TurnBudget | undefined> {
     const remaining = await this.#host.run.remaining(this.#record.workspace)
     const { token_limit: tokens, cost_limit: usd } = unwrap(remaining)

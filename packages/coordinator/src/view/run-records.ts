@@ -58,7 +58,6 @@ export class RunRecords {
     if (this.#cutOffs.size > coordinatorLimits.keptCutOffs && oldest !== undefined) this.#cutOffs.delete(oldest)
   }
 
-  /** What a run was started with; nothing else of it is read. */
   async storedRun(run: RunId): Promise<Result<StoredRun>> {
     try {
       // What a run from elsewhere says of itself is not what was asked for here.

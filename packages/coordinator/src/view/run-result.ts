@@ -15,7 +15,6 @@ export async function resultAt(folders: RunFolders, commit: string): Promise<Run
   return { commit, base, files: changes.map(({ path }) => path).slice(0, coordinatorLimits.shownFiles) }
 }
 
-/** With the place that it was put in at the end of the run. */
 export function placed(result: RunResult, { branch, folder }: Finished): RunResult {
   return { ...result, ...given({ branch, folder }) }
 }

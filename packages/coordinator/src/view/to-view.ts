@@ -28,7 +28,6 @@ import type {
 /** What is known only while a turn is at work. */
 export interface Live {
   activity(workspace: WorkspaceId): string | undefined
-  /** The turn that runs in a workspace, as far as it has come. */
   turn(workspace: WorkspaceId): TurnRecord | undefined
   result(): RunView['result']
 }
@@ -90,13 +89,11 @@ function isRejected(projection: RunProjection, { id }: PlanTaskView): boolean {
   return task?.status === 'cancelled' && task.attempts.length === 0
 }
 
-/** Whether a run was ended when its time was up. */
 export function wasLate(projection: RunProjection): boolean {
   const { timeoutMs } = projection.facts?.team.limits ?? {}
   return timeoutMs !== undefined && tookAtLeast(projection, timeoutMs)
 }
 
-/** Whether a run came to its end in the time that it had to finish. */
 function ranOutOfTime(projection: RunProjection): boolean {
   const { timeoutMs, graceMs } = projection.facts?.team.limits ?? {}
   return timeoutMs !== undefined && graceMs !== undefined && tookAtLeast(projection, timeoutMs - graceMs)

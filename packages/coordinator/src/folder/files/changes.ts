@@ -27,7 +27,6 @@ const kinds: Readonly<Record<string, ChangeKind>> = {
 /** Git's mode of a symbolic link. */
 const LINK = '120000'
 
-/** Between two commits or trees. */
 export async function changesBetween(contents: Contents, from: string, to: string): Promise<NamedChange[]> {
   const { stdout } = await contents.run(['diff-tree', '-r', '-z', '-M', '--no-abbrev', '--raw', '--numstat', from, to])
   return parseChanges(splitNames(stdout))

@@ -81,7 +81,6 @@ function unusable(project: string, names: readonly FileName[]): ParleyError {
   )
 }
 
-/** A pattern for exactly this path. */
 function pattern(path: string): string {
   return `/${path.replace(/[\\*?[\]!# ]/g, '\\$&')}`
 }

@@ -21,7 +21,6 @@ export function nameBytes(name: string): Buffer {
   return Buffer.from(name, 'latin1')
 }
 
-/** A name whose text is known. */
 export function textName(text: string): FileName {
   return Buffer.from(text, 'utf8').toString('latin1') as FileName
 }

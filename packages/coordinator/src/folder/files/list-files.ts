@@ -25,7 +25,6 @@ interface OtherFiles {
   readonly files: readonly FileName[]
   /** Repositories inside that cannot be looked into: too many, or with a name that is not UTF-8. */
   readonly closed: readonly FileName[]
-  /** There are more than are listed. */
   readonly cut: boolean
 }
 

@@ -7,7 +7,6 @@ import { below, removeAll } from './remove.ts'
 
 interface PutBack {
   readonly remove: readonly FileName[]
-  /** Names in the index. */
   readonly restore: readonly FileName[]
   /** Submodules, which are empty folders. */
   readonly empty: readonly FileName[]

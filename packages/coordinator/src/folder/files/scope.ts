@@ -21,12 +21,10 @@ export class Scope {
     return nameText(this.#relative(name))
   }
 
-  /** For matching with patterns. */
   matchable(name: FileName): string {
     return lossyText(this.#relative(name))
   }
 
-  /** The name of a path that is relative to the project. */
   name(path: string): FileName {
     const name = posix.normalize(this.#prefix + parseName(path)) as FileName
     if (name.startsWith('../../') || name === '..' || path.startsWith('/')) {

@@ -35,7 +35,6 @@ export interface Survey {
   readonly refused: readonly Barred[]
   /** Neither file, folder nor link: git passes over them, unless they took the place of something. */
   readonly special: readonly FileName[]
-  /** There are more files than were looked at. */
   readonly cut: boolean
 }
 

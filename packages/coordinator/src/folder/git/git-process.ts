@@ -21,7 +21,6 @@ export type GitEnd =
       readonly code: number | null
       readonly stdout: Uint8Array
       readonly complaint: string
-      /** There was more than `maxBytes`. */
       readonly cut: boolean
     }
 

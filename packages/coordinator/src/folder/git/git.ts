@@ -30,7 +30,6 @@ export interface GitCall {
 export interface GitAnswer {
   readonly code: number
   readonly stdout: Buffer
-  /** There was more than `maxBytes`. */
   readonly cut: boolean
 }
 
@@ -109,7 +108,6 @@ function cleanEnvironment(): Record<string, string> {
   }
 }
 
-/** Throws where the end is no answer. */
 function answerOf(end: GitEnd, { cwd }: GitPlace, args: readonly string[], call: GitCall): GitAnswer {
   const command = `git ${args[0]}`
   const error = (code: string, what: string, retryable = false, complaint = '') => {
@@ -146,7 +144,6 @@ function notStarted({ code, message }: Extract<GitEnd, { end: 'not_started' }>, 
   )
 }
 
-/** Tries again, with growing waits, while somebody else holds a lock. */
 export async function whileLocked<T>(clock: Clock, attempt: () => Promise<T>): Promise<T> {
   let wait: number = folderLimits.lockFirstMs
   for (let tried = 1; ; tried++) {
@@ -161,7 +158,6 @@ export async function whileLocked<T>(clock: Clock, attempt: () => Promise<T>): P
   }
 }
 
-/** Refuses a git that is missing or too old. */
 export async function requireGit(clock: Clock, cwd: string): Promise<void> {
   const said = (await git({ cwd, clock }, ['version'])).stdout.toString('utf8').trim()
   const [, major = 0, minor = 0] = /(\d{1,9})\.(\d{1,9})/.exec(said)?.map(Number) ?? []
