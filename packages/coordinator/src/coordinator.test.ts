@@ -1,14 +1,9 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ObjectId, type RunId, type TurnInput, unwrap } from '@parley/core'
+import { type ObjectId, type RunId, unwrap } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
 import { expect, test } from 'vitest'
-import { aborted, alice, Fixture, planned, put, refusal, solo } from './testing/fixture.ts'
-
-const line = (path: string, text: string) => (input: TurnInput) => {
-  put(input.folder!, path, `${text}\n`)
-  return `wrote ${path}`
-}
+import { aborted, alice, Fixture, planned, put, refusal, solo, writes } from './testing/fixture.ts'
 
 const events = async (fixture: Fixture, run: RunId) => {
   const page = unwrap(await fixture.trail.run(run).query({ limit: 1000 }))
@@ -20,11 +15,11 @@ test('a plan is worked off in its order, and the result has what every task made
   const fixture = await Fixture.open({
     one: input => {
       order.push('one')
-      return line('one.txt', 'one')(input)
+      return writes('one.txt', 'one')(input)
     },
     two: input => {
       order.push('two')
-      return line('two.txt', 'two')(input)
+      return writes('two.txt', 'two')(input)
     },
     both: input => {
       order.push('both')
@@ -59,7 +54,7 @@ test('a plan is worked off in its order, and the result has what every task made
 })
 
 test('nothing starts before the plan is approved, also after a restart', async () => {
-  const fixture = await Fixture.open({ one: line('one.txt', 'one') })
+  const fixture = await Fixture.open({ one: writes('one.txt', 'one') })
   const yaml = solo('one')
   const run = await fixture.solve(yaml, { approved: false })
   const waiting = await fixture.until(run, ({ gates }) => gates.length > 0)
@@ -78,7 +73,7 @@ test('nothing starts before the plan is approved, also after a restart', async (
 })
 
 test('a plan that is rejected never starts', async () => {
-  const fixture = await Fixture.open({ one: line('one.txt', 'one') })
+  const fixture = await Fixture.open({ one: writes('one.txt', 'one') })
   const yaml = solo('one')
   const run = await fixture.solve(yaml, { approved: false })
   await fixture.until(run, ({ gates }) => gates.length > 0)
@@ -161,7 +156,7 @@ test('a task that fails for good takes those that need it along, and the others 
     bad: () => {
       throw new Error('no')
     },
-    good: line('good.txt', 'good'),
+    good: writes('good.txt', 'good'),
   })
   const view = await fixture.finished(
     planned(
@@ -216,7 +211,7 @@ test('a turn that a stop interrupts is run again from its last checkpoint, and i
     slow: async input => {
       tokens.push(input.token!)
       seen.push(readFileSync(join(input.folder!, 'README.md'), 'utf8'))
-      if (input.epoch > 1) return line('slow.txt', 'slow')(input)
+      if (input.epoch > 1) return writes('slow.txt', 'slow')(input)
       put(input.folder!, 'README.md', 'Half done.\n')
       const verbs = unwrap(fixture.coordinator.verbs(tokens[0]!))
       unwrap(await verbs.checkpoint('half of it'))
@@ -241,7 +236,7 @@ test('a run whose project was away when the node started goes on when it is back
   let turns = 0
   const fixture = await Fixture.open({
     slow: async input => {
-      if (++turns > 1) return line('one.txt', 'one')(input)
+      if (++turns > 1) return writes('one.txt', 'one')(input)
       working.resolve()
       return aborted(input)
     },

@@ -221,8 +221,8 @@ function fullDiskAt(place: string): { free(): void } | undefined {
 }
 
 /**
- * A run whose writer, in its first turn, leaves a full disk in a place of the run: `index`, where captures keep what git
- * knows of the files, or `new`, where folders are made.
+ * A run whose writer, in its first turn, leaves a full disk in a place of the run: `index`, where captures keep what
+ * git knows of the files, or `new`, where folders are made.
  */
 async function runIntoFullDisk(place: 'index' | 'new', team: string) {
   const { state, machine } = failing({ firstProbe: 50, probe: 100, quiet: 50 })

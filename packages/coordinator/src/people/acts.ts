@@ -53,7 +53,7 @@ export class Acts {
     return refuse('permission_denied', `${id} may not do this: it takes '${wanted.join("' or '")}'.`)
   }
 
-  /** The kernel would hold the act until the trail is back (W-REC-08): a person learns in seconds that nothing was done. */
+  /** The kernel would hold the act until the trail is back (W-REC-08): a person learns soon that nothing was done. */
   protected async unwritable(run: RunId): Promise<Result<never> | undefined> {
     const { runtime, clock, machine } = this.host
     const looks = coordinatorDefaults.degradedWait / coordinatorDefaults.degradedLook

@@ -4,13 +4,8 @@ import { Runtime } from '@parley/kernel'
 import { openTrail } from '@parley/trail'
 import { type EventBody, type EventType, GATE_TYPES } from '@parley/trail/events'
 import { expect, test } from 'vitest'
-import { aborted, alice, Fixture, planned, put, refusal } from '../testing/fixture.ts'
+import { aborted, alice, Fixture, planned, put, refusal, writes } from '../testing/fixture.ts'
 import type { GateView } from '../view/people-view.ts'
-
-const write = (path: string, text: string) => (input: TurnInput) => {
-  put(input.folder!, path, `${text}\n`)
-  return `wrote ${path}`
-}
 
 const solo = (extra = '') => `version: 1\nname: solo\nagents:\n  one: { command: [scripted, one] }\n${extra}`
 
@@ -51,7 +46,7 @@ const gateOf = async (fixture: Fixture, run: RunId, type: GateView['type']): Pro
 }
 
 test('with an approval of its own each task is approved under the name of whoever asked', async () => {
-  const fixture = await Fixture.open({ one: write('1', 'x'), two: write('2', 'x') })
+  const fixture = await Fixture.open({ one: writes('1', 'x'), two: writes('2', 'x') })
   const run = await fixture.solve(pair())
   expect((await fixture.over(run)).state).toBe('done')
   const resolved = await trail(fixture, run, 'gate_resolved')
@@ -68,7 +63,7 @@ test('W-HWY-13 what is planned later waits for the person, also where the reques
   const fixture = await Fixture.open({
     one: async input => {
       if (!planned) await aborted(input)
-      return write('1', 'x')(input)
+      return writes('1', 'x')(input)
     },
     two: async input => {
       await aborted(input)
@@ -95,7 +90,7 @@ test('W-HWY-13 what is planned later waits for the person, also where the reques
 })
 
 test('gated: every transition waits for a person, in a restart too, and then the run is done', async () => {
-  const fixture = await Fixture.open({ one: write('1', 'x'), two: write('2', 'x') })
+  const fixture = await Fixture.open({ one: writes('1', 'x'), two: writes('2', 'x') })
   const run = await fixture.solve(pair('gates: { preset: gated }\n'), { approved: false })
   const seen = new Set<string>()
   for (let rounds = 0; rounds < 40; rounds++) {
@@ -121,7 +116,7 @@ test('gated: every transition waits for a person, in a restart too, and then the
 }, 60_000)
 
 test('supervised: what nobody answers falls to the coordinator, which lets it go on', async () => {
-  const fixture = await Fixture.open({ one: write('1', 'x') })
+  const fixture = await Fixture.open({ one: writes('1', 'x') })
   const gates = 'gates: { preset: supervised, task_approval: { timeout: 500ms }, integration: { timeout: 500ms } }\n'
   const run = await fixture.solve(solo(gates), { approved: false })
   expect((await fixture.over(run)).state).toBe('done')
@@ -136,13 +131,13 @@ test.each([
   ['approve', 'done'],
   ['reject', 'rejected'],
 ] as const)('a task that nobody looks at falls back to %s', async (fallback, state) => {
-  const fixture = await Fixture.open({ one: write('1', 'x') })
+  const fixture = await Fixture.open({ one: writes('1', 'x') })
   const gates = `gates: { task_approval: { timeout: 50ms, fallback: ${fallback} } }\n`
   expect((await fixture.finished(solo(gates), { approved: false })).state).toBe(state)
 })
 
 test('a rejected merge is the end of the task, and says who and why', async () => {
-  const fixture = await Fixture.open({ one: write('1', 'x') })
+  const fixture = await Fixture.open({ one: writes('1', 'x') })
   const run = await fixture.solve(solo('gates: { task_approval: { on: false }, integration: { on: true } }\n'))
   const gate = await gateOf(fixture, run, 'integration')
   expect(gate.question).toContain('(one file)')
@@ -154,7 +149,7 @@ test('a rejected merge is the end of the task, and says who and why', async () =
 })
 
 test('a rejected workspace is not asked for again', async () => {
-  const fixture = await Fixture.open({ one: write('1', 'x') })
+  const fixture = await Fixture.open({ one: writes('1', 'x') })
   const run = await fixture.solve(solo('gates: { task_approval: { on: false }, workspace_create: { on: true } }\n'))
   const gate = await gateOf(fixture, run, 'workspace_create')
   await fixture.respond(gate.id, { decision: 'reject', reason: 'No room.' })
@@ -207,7 +202,7 @@ test('a letter is changed on its way', async () => {
 })
 
 test('somebody without the right cannot answer, and the gate goes on waiting', async () => {
-  const fixture = await Fixture.open({ one: write('1', 'x') })
+  const fixture = await Fixture.open({ one: writes('1', 'x') })
   const run = await fixture.solve(solo(), { approved: false })
   const gate = await gateOf(fixture, run, 'task_approval')
   const bob = { id: 'bob', kind: 'user', scopes: [] } as const

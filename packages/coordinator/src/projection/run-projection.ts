@@ -19,7 +19,6 @@ import { allTasks, type PlannedTask, type TeamAgent } from '../team/team.ts'
 import { tail } from '../turn/turn-text.ts'
 import { type Control, readControl } from './control.ts'
 import { ProjectedHighway } from './highway.ts'
-import { movingWorkFolds } from './moving-work.ts'
 import {
   FOLDER_ACTIONS,
   FOLDER_CAPABILITY,
@@ -104,11 +103,9 @@ type Fold<T extends EventType> = (
   load: Load,
 ) => void | Promise<void>
 
-export type Folds = { readonly [T in EventType]?: Fold<T> }
+type Folds = { readonly [T in EventType]?: Fold<T> }
 
 const FOLDS: Folds = {
-  ...movingWorkFolds,
-
   async workspace_created(projection, body, entry, load) {
     const context = body.context === undefined ? undefined : await load(body.context as ObjectId)
     const root = body.parent === null
@@ -285,6 +282,32 @@ const FOLDS: Folds = {
     const conflict = conflictsOf(projection, body)?.find(({ id }) => id === body.conflict_id)
     const { resolution_strategy: strategy, resolution, outcome } = body
     if (conflict) conflict.settled = { strategy, resolution, outcome }
+  },
+
+  migration_started(projection, body, entry) {
+    const { old_agent: from, new_agent: to, reason } = body
+    projection.workspaces
+      .get(body.workspace_id as WorkspaceId)
+      ?.migrations.push({ from, to, reason, at: entry.timestamp, outcome: 'open' })
+  },
+
+  migration_completed(projection, body) {
+    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
+    if (!workspace) return
+    const migration = workspace.migrations.at(-1)
+    if (migration) migration.outcome = 'completed'
+    if (workspace.facts) workspace.facts = { ...workspace.facts, agent: body.new_agent }
+  },
+
+  migration_failed(projection, body) {
+    const migration = projection.workspaces.get(body.workspace_id as WorkspaceId)?.migrations.at(-1)
+    if (migration) migration.outcome = 'failed'
+  },
+
+  graceful_termination_initiated(projection, body, entry) {
+    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
+    const { grace_period: period, reason } = body
+    if (workspace) workspace.termination = { since: entry.timestamp, period, reason, paused: 0 }
   },
 
   async envelope_created(projection, body, entry, load) {

@@ -18,7 +18,7 @@ const files: Readonly<Record<string, (shown: string) => string>> = {
   file: all => all,
 }
 
-/** What is wrong | the code | the path, - for the whole file | what the message says | the file | what is shown of it. */
+/** What is wrong | the code | the path, - for all of it | words of the message | the file | what is shown of it. */
 const mistakes = String.raw`
   text that is no YAML | yaml_syntax | - | Flow map | agents | limits: { attempts: 2▸
   a tab as indentation | yaml_syntax | - | Tabs | head | agents:\n▸\tone: x\n

@@ -208,6 +208,14 @@ export function refusal(code: string) {
   return { ok: false, error: { code } }
 }
 
+/** A script that writes a line to a file. */
+export function writes(path: string, text = path): (input: TurnInput) => string {
+  return input => {
+    put(input.folder!, path, `${text}\n`)
+    return `wrote ${path}`
+  }
+}
+
 /** Resolves when a turn is ended from outside. */
 export function aborted(input: TurnInput): Promise<string> {
   return new Promise(resolve => input.signal.addEventListener('abort', () => resolve('ended')))

@@ -9,6 +9,7 @@ import {
   limits,
   type ObjectId,
   ok,
+  parseTimestamp,
   type Result,
   type RunId,
   type RunKey,
@@ -18,17 +19,20 @@ import {
   type Ticks,
   type Usage,
   unwrap,
+  type WorkspaceId,
 } from '@parley/core'
 import type { ProofReport } from '@parley/kernel'
+import type { Trail } from '@parley/trail'
+import type { EventBody } from '@parley/trail/events'
 import type { RunAccount } from '../contract.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { Load, RunProjection } from '../projection/run-projection.ts'
+import type { RunFacts } from '../run/facts.ts'
 import { keyMark } from '../run/run-key.ts'
 import type { RunsHost } from '../run/runs-host.ts'
 import { lostTurns, runEnd, usageOf } from './run-end.ts'
 import { newestFirst } from './run-list.ts'
 import type { RunViews } from './run-views.ts'
-import { readStart, type StartedRun } from './stored-run.ts'
 import { runView } from './to-view.ts'
 
 /** Turns that were ended after the last word of their run. */
@@ -146,7 +150,7 @@ export class RunRecords {
     }
   }
 
-  async #start(run: RunId): Promise<StartedRun | undefined> {
+  async #start(run: RunId) {
     const start = await readStart(this.#host.trail, run)
     await this.#release(run)
     return start
@@ -156,4 +160,17 @@ export class RunRecords {
   async #release(run: RunId): Promise<void> {
     if (!this.#host.isActive(run)) await this.#host.trail.release(run)
   }
+}
+
+/** Undefined where there is no such run, or a coordinator did not start it. Throws where it cannot be read. */
+async function readStart(trail: Trail, run: RunId) {
+  const one = trail.run(run)
+  const [first] = unwrap(await one.query({ event_type: 'workspace_created', limit: 1 })).entries
+  if (!first) return undefined
+  const { workspace_id: root, context } = first.body as EventBody<'workspace_created'>
+  const object = context === undefined ? undefined : await one.object(context as ObjectId)
+  const { plan, principal, origin, stored = {}, key } = (object?.value ?? {}) as Partial<RunFacts>
+  if (plan === undefined || principal === undefined || origin === undefined) return undefined
+  const started = parseTimestamp(first.timestamp)!
+  return { stored: { run, root: root as WorkspaceId, started, principal, origin, context: stored }, key }
 }
