@@ -53,7 +53,7 @@ export interface ProjectedConflict {
   readonly description: string
   /** Who found it: the runtime, by the paths alone (W-INT-07), or the integrator. */
   readonly foundBy: 'runtime' | 'integrator'
-  settled: { readonly strategy: string; readonly resolution: string; readonly outcome: string } | undefined
+  settled?: { readonly strategy: string; readonly resolution: string; readonly outcome: string }
 }
 
 /** Another agent in the place of a workspace's own (W-MIG-05). */
@@ -81,10 +81,10 @@ interface ProjectedSalvage {
   readonly target: WorkspaceId
   readonly checkpoint: CheckpointId
   open: boolean
-  result: ObjectId | undefined
+  result?: ObjectId | undefined
   /** `seq` of its end, if it was merged. */
-  merged: number | undefined
-  aborted: string | undefined
+  merged?: number | undefined
+  aborted?: string | undefined
   readonly conflicts: ProjectedConflict[]
 }
 
@@ -101,30 +101,28 @@ export interface ProjectedWorkspace {
   state: WorkspaceState
   /** Since when it is in that state. */
   changed: Timestamp
-  ended: Timestamp | undefined
+  ended?: Timestamp | undefined
   /** Why it ended, or waits: the code of the last change, what its agent said, and who decided it. */
-  trigger: string | undefined
-  reason: string | undefined
-  decidedBy: string | undefined
+  trigger?: string | undefined
+  reason?: string | undefined
+  decidedBy?: string | undefined
   readonly checkpoints: ProjectedCheckpoint[]
   /** A turn was begun since the last checkpoint that says what one came to. */
   turnOpen: boolean
   /** Files that it changed without being allowed to, and what else was not taken over. */
   readonly refused: Record<FolderAction, string[]>
   /** Its integration: open, or how it ended. */
-  integration:
-    | { readonly strategy: IntegrationStrategy; readonly open: boolean; readonly result?: ObjectId }
-    | undefined
+  integration?: { readonly strategy: IntegrationStrategy; readonly open: boolean; readonly result?: ObjectId }
   /** `seq` of the end of its integration: merges are applied in this order. */
-  merged: number | undefined
+  merged?: number | undefined
   readonly conflicts: ProjectedConflict[]
   readonly migrations: ProjectedMigration[]
   /** While it runs. */
-  termination: ProjectedTermination | undefined
-  salvage: ProjectedSalvage | undefined
-  exceeded: string | undefined
+  termination?: ProjectedTermination | undefined
+  salvage?: ProjectedSalvage | undefined
+  exceeded?: string | undefined
   /** What the run measured of it; known while the run is at work. */
-  metered: { readonly tokens: number; readonly cost: number } | undefined
+  metered?: { readonly tokens: number; readonly cost: number }
 }
 
 export interface ProjectedTask {
@@ -138,5 +136,5 @@ export interface ProjectedTask {
   readonly parent: TaskId | null
   status: TaskStatus
   readonly attempts: WorkspaceId[]
-  decidedBy: string | undefined
+  decidedBy?: string | undefined
 }

@@ -14,6 +14,7 @@ import {
 import type { CheckpointRecord, EnvelopeRecord } from '@parley/kernel'
 import type { Entry } from '@parley/trail'
 import { type EventBody, type EventType, isTerminal } from '@parley/trail/events'
+import { given } from '../given.ts'
 import type { RunFacts, WorkspaceFacts } from '../run/facts.ts'
 import { allTasks, type PlannedTask, type TeamAgent } from '../team/team.ts'
 import { tail } from '../turn/turn-text.ts'
@@ -92,7 +93,7 @@ export class RunProjection {
     const task = gate?.type === 'task_approval' && gate.task !== null ? this.tasks.get(gate.task) : undefined
     if (!task || !modifications) return
     const { name, priority } = modifications
-    task.changed = { ...(name !== undefined && { title: name }), ...(priority && { priority }) }
+    task.changed = given({ title: name, priority })
   }
 }
 
@@ -118,21 +119,11 @@ const FOLDS: Folds = {
       created: entry.timestamp,
       state: 'idle',
       changed: entry.timestamp,
-      ended: undefined,
-      trigger: undefined,
-      reason: undefined,
-      decidedBy: undefined,
       checkpoints: [],
       turnOpen: false,
       refused: { write: [], link_outside: [], special_file: [] },
-      integration: undefined,
-      merged: undefined,
       conflicts: [],
       migrations: [],
-      termination: undefined,
-      salvage: undefined,
-      exceeded: undefined,
-      metered: undefined,
     }
     projection.workspaces.set(workspace.id, workspace)
     if (!root) return
@@ -141,9 +132,7 @@ const FOLDS: Folds = {
     projection.plan = new Map([...allTasks(projection.facts?.plan ?? [])].map(task => [task.id, task]))
   },
 
-  workspace_state_changed(projection, body, entry) {
-    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
-    if (!workspace) return
+  workspace_state_changed: inWorkspace((workspace, body, entry) => {
     const { termination } = workspace
     if (termination && (body.from_state === 'suspended' || body.from_state === 'migrating'))
       termination.paused += durationMs(parseTimestamp(workspace.changed)!, parseTimestamp(entry.timestamp)!)
@@ -154,22 +143,19 @@ const FOLDS: Folds = {
     workspace.decidedBy = body.initiator === 'human' ? entry.actor : undefined
     if (body.to_state === 'active') workspace.reason = undefined
     if (isTerminal(body.to_state)) workspace.ended = entry.timestamp
-  },
+  }),
 
-  workspace_reparented(projection, body) {
-    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
-    if (workspace) workspace.parent = body.new_parent as WorkspaceId
-  },
+  workspace_reparented: inWorkspace((workspace, body) => {
+    workspace.parent = body.new_parent as WorkspaceId
+  }),
 
-  workspace_ownership_transferred(projection, body) {
-    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
-    if (workspace) workspace.owner = body.to_user
-  },
+  workspace_ownership_transferred: inWorkspace((workspace, body) => {
+    workspace.owner = body.to_user
+  }),
 
-  budget_exceeded(projection, body) {
-    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
-    if (workspace) workspace.exceeded = body.budget_dimension
-  },
+  budget_exceeded: inWorkspace((workspace, body) => {
+    workspace.exceeded = body.budget_dimension
+  }),
 
   /** An agent says why it fails or waits in its signal, before the change of state. */
   signal_emitted(projection, { from, type, reason }, { actor }) {
@@ -222,7 +208,6 @@ const FOLDS: Folds = {
       parent: (body.parent_task ?? null) as TaskId | null,
       status: 'draft',
       attempts: [],
-      decidedBy: undefined,
     })
   },
 
@@ -245,9 +230,6 @@ const FOLDS: Folds = {
         target: body.target as WorkspaceId,
         checkpoint: body.checkpoint_ref as CheckpointId,
         open: true,
-        result: undefined,
-        merged: undefined,
-        aborted: undefined,
         conflicts: [],
       }
     else if (source) source.integration = { strategy: body.strategy, open: true }
@@ -272,43 +254,36 @@ const FOLDS: Folds = {
     } else if (source?.integration) source.integration = { ...source.integration, open: false }
   },
 
-  conflict_detected(projection, body, { actor }) {
-    const { conflict_id: id, resources, description } = body
+  conflict_detected: inWorkspace((workspace, body, { actor }) => {
+    const { conflict_id: id, resources, description, mode } = body
     const foundBy = actor === 'protocol' ? 'runtime' : 'integrator'
-    conflictsOf(projection, body)?.push({ id, resources, description, foundBy, settled: undefined })
-  },
+    conflictsOf(workspace, mode)?.push({ id, resources, description, foundBy })
+  }),
 
-  conflict_resolved(projection, body) {
-    const conflict = conflictsOf(projection, body)?.find(({ id }) => id === body.conflict_id)
+  conflict_resolved: inWorkspace((workspace, body) => {
+    const conflict = conflictsOf(workspace, body.mode)?.find(({ id }) => id === body.conflict_id)
     const { resolution_strategy: strategy, resolution, outcome } = body
     if (conflict) conflict.settled = { strategy, resolution, outcome }
-  },
+  }),
 
-  migration_started(projection, body, entry) {
-    const { old_agent: from, new_agent: to, reason } = body
-    projection.workspaces
-      .get(body.workspace_id as WorkspaceId)
-      ?.migrations.push({ from, to, reason, at: entry.timestamp, outcome: 'open' })
-  },
+  migration_started: inWorkspace(({ migrations }, { old_agent: from, new_agent: to, reason }, { timestamp: at }) => {
+    migrations.push({ from, to, reason, at, outcome: 'open' })
+  }),
 
-  migration_completed(projection, body) {
-    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
-    if (!workspace) return
+  migration_completed: inWorkspace((workspace, body) => {
     const migration = workspace.migrations.at(-1)
     if (migration) migration.outcome = 'completed'
     if (workspace.facts) workspace.facts = { ...workspace.facts, agent: body.new_agent }
-  },
+  }),
 
-  migration_failed(projection, body) {
-    const migration = projection.workspaces.get(body.workspace_id as WorkspaceId)?.migrations.at(-1)
+  migration_failed: inWorkspace(({ migrations }) => {
+    const migration = migrations.at(-1)
     if (migration) migration.outcome = 'failed'
-  },
+  }),
 
-  graceful_termination_initiated(projection, body, entry) {
-    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
-    const { grace_period: period, reason } = body
-    if (workspace) workspace.termination = { since: entry.timestamp, period, reason, paused: 0 }
-  },
+  graceful_termination_initiated: inWorkspace((workspace, { grace_period: period, reason }, entry) => {
+    workspace.termination = { since: entry.timestamp, period, reason, paused: 0 }
+  }),
 
   async envelope_created(projection, body, entry, load) {
     if (body.origin !== 'human' || body.to !== (projection.root?.id as string)) return
@@ -318,10 +293,16 @@ const FOLDS: Folds = {
 }
 
 /** Conflicts of a salvage are no part of the workspace, which has failed already. */
-function conflictsOf(
-  projection: RunProjection,
-  { workspace_id, mode }: { readonly workspace_id: string; readonly mode?: string },
-): ProjectedConflict[] | undefined {
-  const workspace = projection.workspaces.get(workspace_id as WorkspaceId)
-  return mode === 'salvage' ? workspace?.salvage?.conflicts : workspace?.conflicts
+function conflictsOf(workspace: ProjectedWorkspace, mode: string | undefined): ProjectedConflict[] | undefined {
+  return mode === 'salvage' ? workspace.salvage?.conflicts : workspace.conflicts
+}
+
+function inWorkspace<T extends EventType>(
+  fold: (workspace: ProjectedWorkspace, body: EventBody<T>, entry: Entry) => void,
+): Fold<T> {
+  return (projection, body, entry) => {
+    const { workspace_id } = body as { readonly workspace_id?: string }
+    const workspace = projection.workspaces.get(workspace_id as WorkspaceId)
+    if (workspace) fold(workspace, body, entry)
+  }
 }
