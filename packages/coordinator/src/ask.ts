@@ -1,13 +1,9 @@
-// How the coordinator asks the kernel for something: what is refused has been overtaken by something that brings the
-// next look.
+// How the coordinator asks the kernel for something. A refusal means that the next look will find a new state.
 import type { Result } from '@parley/core'
 
 const EXPECTED = new Set(['invalid_state', 'rejected', 'gated', 'containment'])
 
-/**
- * Whether it was done. A refusal means that the state has moved on, or that it waits for a person; anything else is
- * thrown.
- */
+/** Whether it was done. False: the state has moved on, or a person must decide. Any other error is thrown. */
 export async function ask(asked: Promise<Result<unknown>>): Promise<boolean> {
   const result = await asked
   if (result.ok) return true

@@ -57,9 +57,7 @@ export interface CoordinatorOptions {
   readonly gates?: TeamGates
   /** What happens by itself to the record of runs that are over; nothing by default. */
   readonly storage?: StoragePolicy
-  /**
-   * Asked at the opening for every run that is not over: with a reason it is ended, and no turn of it starts any more.
-   */
+  /** Asked at the opening about every run that is not over. A reason ends the run before any turn of it starts. */
   readonly abandon?: (run: StoredRun) => string | undefined
   readonly log?: Log
 }
@@ -86,9 +84,8 @@ export interface RunSetup {
   /** Absolute path of the project's folder. */
   readonly project: string
   /**
-   * The principal approves the plan with this request: each of its tasks is approved under their name, and nobody is
-   * asked. What is planned later waits for them. For one who may not approve anything, whoever calls has decided: then
-   * there is no such gate.
+   * The principal approves the plan with this request: its tasks are approved under their name, and later ones wait for
+   * them. If the principal may not approve anything, the caller has decided, and there is no such gate.
    */
   readonly approved: boolean
   /** Who answers for it and is asked about it, where that is not whoever asks for it (§4.8): a known user. */
@@ -99,10 +96,7 @@ export interface RunSetup {
   readonly parent?: RunId | undefined
   /** Start it although a breaker is open. */
   readonly force?: boolean | undefined
-  /**
-   * Of whoever starts the run: goes before the node's own for its agents and checks. In memory only: never on the
-   * trail, on disk or in a log.
-   */
+  /** The caller's: overrides the node's own for agents and checks. In memory only, never on disk or in a log. */
   readonly environment?: Readonly<Record<string, string>> | undefined
 }
 
@@ -166,9 +160,7 @@ export interface AgentVerbs {
   inbox(): Promise<Result<readonly WorkspaceMail[]>>
   /** Keeps what the folder holds now: a turn that dies goes on from here. */
   checkpoint(intent: string): Promise<Result<{ readonly checkpoint: string; readonly files: readonly string[] }>>
-  /**
-   * The turn cannot go on without an answer: it ends as blocked when the process ends, and mail starts the next one.
-   */
+  /** The turn ends as blocked when its process ends; mail starts the next one. */
   block(reason: string): Promise<Result<void>>
 }
 

@@ -1,14 +1,9 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ObjectId, type RunId, type TurnInput, unwrap } from '@parley/core'
+import { type ObjectId, type RunId, unwrap } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
 import { expect, test } from 'vitest'
-import { alice, Fixture, put } from './testing/fixture.ts'
-
-const line = (path: string, text: string) => (input: TurnInput) => {
-  put(input.folder!, path, `${text}\n`)
-  return `wrote ${path}`
-}
+import { aborted, alice, Fixture, planned, put, refusal, solo, writes } from './testing/fixture.ts'
 
 const events = async (fixture: Fixture, run: RunId) => {
   const page = unwrap(await fixture.trail.run(run).query({ limit: 1000 }))
@@ -20,11 +15,11 @@ test('a plan is worked off in its order, and the result has what every task made
   const fixture = await Fixture.open({
     one: input => {
       order.push('one')
-      return line('one.txt', 'one')(input)
+      return writes('one.txt', 'one')(input)
     },
     two: input => {
       order.push('two')
-      return line('two.txt', 'two')(input)
+      return writes('two.txt', 'two')(input)
     },
     both: input => {
       order.push('both')
@@ -33,18 +28,13 @@ test('a plan is worked off in its order, and the result has what every task made
       return 'joined'
     },
   })
-  const run = await fixture.solve(`
-version: 1
-name: three
-agents:
-  one: { command: [scripted, one] }
-  two: { command: [scripted, two] }
-  both: { command: [scripted, both] }
-plan:
-  - { id: last, agent: both, needs: [first, second], prompt: Join them. }
-  - { id: first, agent: one, prompt: Write one. }
-  - { id: second, agent: two, prompt: Write two. }
-`)
+  const run = await fixture.solve(
+    planned(
+      '{ id: last, agent: both, needs: [first, second], prompt: Join them. }',
+      '{ id: first, agent: one, prompt: Write one. }',
+      '{ id: second, agent: two, prompt: Write two. }',
+    ),
+  )
   const view = await fixture.over(run)
   expect(view.state).toBe('done')
   expect(order.at(-1)).toBe('both')
@@ -64,8 +54,8 @@ plan:
 })
 
 test('nothing starts before the plan is approved, also after a restart', async () => {
-  const fixture = await Fixture.open({ one: line('one.txt', 'one') })
-  const yaml = 'version: 1\nname: solo\nagents:\n  one: { command: [scripted, one] }\n'
+  const fixture = await Fixture.open({ one: writes('one.txt', 'one') })
+  const yaml = solo('one')
   const run = await fixture.solve(yaml, { approved: false })
   const waiting = await fixture.until(run, ({ gates }) => gates.length > 0)
   expect(waiting.state).toBe('waiting')
@@ -74,20 +64,20 @@ test('nothing starts before the plan is approved, also after a restart', async (
   const [gate] = await fixture.coordinator.gates.list()
   expect(gate).toMatchObject({ run, kind: 'gate', type: 'task_approval', addressee: 'alice' })
   expect(gate).not.toHaveProperty('deadline')
-  unwrap(await fixture.coordinator.gates.respond(gate!.id, { decision: 'approve', principal: alice }))
+  await fixture.respond(gate!.id, { decision: 'approve' })
   expect((await fixture.over(run)).state).toBe('done')
   const again = await fixture.coordinator.gates.respond(gate!.id, { decision: 'approve', principal: alice })
-  expect(again).toMatchObject({ ok: false, error: { code: 'not_found' } })
+  expect(again).toMatchObject(refusal('not_found'))
   const approved = unwrap(await fixture.trail.run(run).query({ event_type: ['gate_resolved'] })).entries
   expect(approved.map(({ actor }) => actor)).toEqual(['alice'])
 })
 
 test('a plan that is rejected never starts', async () => {
-  const fixture = await Fixture.open({ one: line('one.txt', 'one') })
-  const yaml = 'version: 1\nname: solo\nagents:\n  one: { command: [scripted, one] }\n'
+  const fixture = await Fixture.open({ one: writes('one.txt', 'one') })
+  const yaml = solo('one')
   const run = await fixture.solve(yaml, { approved: false })
   await fixture.until(run, ({ gates }) => gates.length > 0)
-  unwrap(await fixture.coordinator.gates.respond(run, { decision: 'reject', reason: 'No.', principal: alice }))
+  await fixture.respond(run, { decision: 'reject', reason: 'No.' })
   const view = await fixture.over(run)
   expect(view).toMatchObject({
     state: 'rejected',
@@ -112,15 +102,11 @@ test('a reviewer sends work back, and the second attempt knows why', async () =>
       return diff.includes('ship') ? 'Good.\nACCEPT' : 'It is one word.\nREVISE: make it a sentence'
     },
   })
-  const run = await fixture.solve(`
-version: 1
-name: poets
-agents:
-  writer: { command: [scripted, writer] }
-  reviewer: { command: [scripted, reviewer] }
-plan:
-  - { id: poem, agent: writer, prompt: Write a line., attempts: 3, review: { by: reviewer, prompt: Is it a sentence? } }
-`)
+  const run = await fixture.solve(
+    planned(
+      '{ id: poem, agent: writer, prompt: Write a line., attempts: 3, review: { by: reviewer, prompt: Is it a sentence? } }',
+    ),
+  )
   const view = await fixture.over(run)
   expect(view.state).toBe('done')
   expect(view.tasks[0]).toMatchObject({ attempt: 2, state: 'done' })
@@ -158,15 +144,9 @@ test('work that a check refuses is done again, and its author sees what the chec
       return 'fine'
     },
   })
-  const run = await fixture.solve(`
-version: 1
-name: counted
-agents:
-  writer: { command: [scripted, writer] }
-plan:
-  - { id: count, agent: writer, prompt: Count., attempts: 2, check: [scripted, 'check:count'] }
-`)
-  const view = await fixture.over(run)
+  const view = await fixture.finished(
+    planned("{ id: count, agent: writer, prompt: Count., attempts: 2, check: [scripted, 'check:count'] }"),
+  )
   expect(view).toMatchObject({ state: 'done', tasks: [{ attempt: 2 }] })
   expect(told[1]).toContain('n.txt must be 2')
 })
@@ -176,21 +156,16 @@ test('a task that fails for good takes those that need it along, and the others 
     bad: () => {
       throw new Error('no')
     },
-    good: line('good.txt', 'good'),
+    good: writes('good.txt', 'good'),
   })
-  const run = await fixture.solve(`
-version: 1
-name: mixed
-agents:
-  bad: { command: [scripted, bad] }
-  good: { command: [scripted, good] }
-plan:
-  - { id: broken, agent: bad, prompt: Fail., attempts: 2 }
-  - { id: after, agent: good, prompt: Never., needs: [broken] }
-  - { id: later, agent: good, prompt: Never either., needs: [after] }
-  - { id: apart, agent: good, prompt: Work. }
-`)
-  const view = await fixture.over(run)
+  const view = await fixture.finished(
+    planned(
+      '{ id: broken, agent: bad, prompt: Fail., attempts: 2 }',
+      '{ id: after, agent: good, prompt: Never., needs: [broken] }',
+      '{ id: later, agent: good, prompt: Never either., needs: [after] }',
+      '{ id: apart, agent: good, prompt: Work. }',
+    ),
+  )
   expect(view.state).toBe('failed')
   expect(view.reason).toContain('no')
   expect(Object.fromEntries(view.tasks.map(({ id, state }) => [id, state]))).toEqual({
@@ -213,14 +188,7 @@ test('what an agent may not change is put back and recorded', async () => {
       return 'done'
     },
   })
-  const run = await fixture.solve(`
-version: 1
-name: careless
-agents:
-  careless: { command: [scripted, careless] }
-plan:
-  - { id: work, agent: careless, prompt: Work., paths: ['mine/**'] }
-`)
+  const run = await fixture.solve(planned("{ id: work, agent: careless, prompt: Work., paths: ['mine/**'] }"))
   const view = await fixture.over(run)
   expect(view.tasks[0]).toMatchObject({
     state: 'done',
@@ -243,27 +211,23 @@ test('a turn that a stop interrupts is run again from its last checkpoint, and i
     slow: async input => {
       tokens.push(input.token!)
       seen.push(readFileSync(join(input.folder!, 'README.md'), 'utf8'))
-      if (input.epoch > 1) return line('slow.txt', 'slow')(input)
+      if (input.epoch > 1) return writes('slow.txt', 'slow')(input)
       put(input.folder!, 'README.md', 'Half done.\n')
       const verbs = unwrap(fixture.coordinator.verbs(tokens[0]!))
       unwrap(await verbs.checkpoint('half of it'))
       put(input.folder!, 'README.md', 'Not kept.\n')
       working.resolve()
-      await new Promise(resolve => input.signal.addEventListener('abort', resolve))
-      return 'never'
+      return aborted(input)
     },
   })
-  const run = await fixture.solve('version: 1\nname: solo\nagents:\n  slow: { command: [scripted, slow] }\n')
+  const run = await fixture.solve(solo('slow'))
   await working.promise
   await fixture.restart()
   const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'done', tasks: [{ attempt: 1 }] })
   expect(seen).toEqual(['A project.\n', 'Half done.\n'])
   expect(new Set(tokens).size).toBe(2)
-  expect(fixture.coordinator.verbs(tokens[0]!)).toMatchObject({
-    ok: false,
-    error: { code: 'permission_denied' },
-  })
+  expect(fixture.coordinator.verbs(tokens[0]!)).toMatchObject(refusal('permission_denied'))
   expect(fixture.result(view, 'README.md')).toBe('Half done.\n')
 })
 
@@ -272,13 +236,12 @@ test('a run whose project was away when the node started goes on when it is back
   let turns = 0
   const fixture = await Fixture.open({
     slow: async input => {
-      if (++turns > 1) return line('one.txt', 'one')(input)
+      if (++turns > 1) return writes('one.txt', 'one')(input)
       working.resolve()
-      await new Promise(resolve => input.signal.addEventListener('abort', resolve))
-      return 'never'
+      return aborted(input)
     },
   })
-  const run = await fixture.solve('version: 1\nname: solo\nagents:\n  slow: { command: [scripted, slow] }\n')
+  const run = await fixture.solve(solo('slow'))
   await working.promise
   await fixture.stop()
   renameSync(fixture.project, `${fixture.project}.away`)
@@ -304,7 +267,7 @@ test('an agent that waits for an answer gets it in its next turn', async () => {
       return 'done'
     },
   })
-  const run = await fixture.solve('version: 1\nname: solo\nagents:\n  asker: { command: [scripted, asker] }\n')
+  const run = await fixture.solve(solo('asker'))
   const blocked = await fixture.until(run, ({ gates }) => gates.length > 0)
   expect(blocked).toMatchObject({
     gates: [{ kind: 'question', question: 'Which colour?' }],
@@ -312,7 +275,7 @@ test('an agent that waits for an answer gets it in its next turn', async () => {
   })
   await fixture.restart()
   const [gate] = await fixture.coordinator.gates.list()
-  unwrap(await fixture.coordinator.gates.reply(gate!.id, { answer: 'envelope', text: 'Blue.', principal: alice }))
+  await fixture.reply(gate!.id, { answer: 'envelope', text: 'Blue.' })
   const view = await fixture.over(run)
   expect(view.state).toBe('done')
   expect(told[1]).toContain('Which colour?')
@@ -327,14 +290,14 @@ test('an abort ends turns at once and leaves no folder', async () => {
   const fixture = await Fixture.open({
     slow: async input => {
       working.resolve()
-      await new Promise(resolve => input.signal.addEventListener('abort', resolve))
+      await aborted(input)
       ended = true
       return 'never'
     },
   })
-  const run = await fixture.solve('version: 1\nname: solo\nagents:\n  slow: { command: [scripted, slow] }\n')
+  const run = await fixture.solve(solo('slow'))
   await working.promise
-  unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'enough' }))
+  await fixture.abort(run, { reason: 'enough' })
   const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'aborted', tasks: [{ state: 'failed' }] })
   expect(ended).toBe(true)
@@ -361,17 +324,9 @@ test('two tasks that change the same lines: the second is done again on the pres
       return 'two'
     },
   })
-  const run = await fixture.solve(`
-version: 1
-name: clash
-agents:
-  one: { command: [scripted, one] }
-  two: { command: [scripted, two] }
-plan:
-  - { id: a, agent: one, prompt: One. }
-  - { id: b, agent: two, prompt: Two. }
-`)
-  const view = await fixture.over(run)
+  const view = await fixture.finished(
+    planned('{ id: a, agent: one, prompt: One. }', '{ id: b, agent: two, prompt: Two. }'),
+  )
   expect(view.state).toBe('done')
   expect(view.tasks.map(({ attempt }) => attempt).toSorted()).toEqual([1, 2])
 })

@@ -1,5 +1,4 @@
-// All runs of one profile. Each kind of question and act has a part that answers it; here the parts are put together,
-// opened and closed.
+// All runs of one profile: puts the parts together that answer each kind of question and act, opens and closes them.
 import { join } from 'node:path'
 import {
   asParleyError,
@@ -15,7 +14,7 @@ import {
 } from '@parley/core'
 import { DEPLOYMENT_MODEL, Runtime, type StorageKeeper } from '@parley/kernel'
 import { ContentKeys, fileStateCache, sealingOf } from '@parley/trail'
-import type { AgentVerbs, Coordination, CoordinatorOptions, Log, RunSetup } from './contract.ts'
+import type { AgentVerbs, Coordination, CoordinatorOptions, RunSetup } from './contract.ts'
 import { Machine } from './machine/machine.ts'
 import { probeMachine } from './machine/probe.ts'
 import { Budgets } from './people/budgets.ts'
@@ -29,6 +28,7 @@ import type { RunDriver } from './run/run-driver.ts'
 import { RunDrivers } from './run/run-drivers.ts'
 import { RunHomes } from './run/run-homes.ts'
 import { RunStarts } from './run/run-starts.ts'
+import type { RunsHost } from './run/runs-host.ts'
 import { readToken } from './turn/token.ts'
 import { TurnListeners } from './turn/turn-listeners.ts'
 import { RunList } from './view/run-list.ts'
@@ -59,56 +59,35 @@ export class Coordinator implements Coordination {
     this.#options = options
     this.#runtime = runtime
     this.#machine = machine
-    const { trail, secret, profile, clock = new SystemClock(), ids = new SystemIds() } = options
-    const log: Log = options.log ?? (() => undefined)
-    const { stopping } = this
-    const homes = new RunHomes(profile, clock)
-    const adapters = new RunAdapters(options.adapter, log)
-    const drivers = this.#atWork
-    const driver = (run: RunId) => drivers.get(run)
-    /** Something may still be recorded in it: what the trail holds of it in memory is in use. */
-    const isActive = (run: RunId) => run === runtime.house.run || runtime.active.includes(run)
-    this.views = new RunViews({ trail, clock, homes, driver, isActive, machine, stopping })
-    const project = (run: RunId) => this.views.readable(run)
-    this.records = new RunRecords({ trail, runtime, secret, driver, isActive, project })
-    this.runs = new RunList({
-      trail,
-      house: () => runtime.house.run,
-      active: () => runtime.active,
-      view: run => this.views.view(run),
-    })
+    const { profile, clock = new SystemClock(), ids = new SystemIds(), log = () => undefined } = options
+    const host: RunsHost = {
+      ...options,
+      runtime,
+      clock,
+      ids,
+      machine,
+      log,
+      homes: new RunHomes(profile, clock),
+      adapters: new RunAdapters(options.adapter, log),
+      drivers: this.#atWork,
+      stopping: this.stopping,
+      isActive: run => run === runtime.house.run || runtime.active.includes(run),
+    }
+    this.views = new RunViews(host)
+    this.records = new RunRecords(host, this.views)
+    this.runs = new RunList(host, this.views)
     this.listeners = new TurnListeners(message => log('error', message))
-    const host = { runtime, clock, drivers, machine, log }
     this.salvages = new Salvages(host)
-    this.gates = new Gates({ ...host, find: text => this.runs.find(text), salvages: this.salvages })
+    this.gates = new Gates(host, this.runs, this.salvages)
     this.interventions = new Interventions(host)
     this.migrations = new Migrations(host)
     this.budgets = new Budgets(host)
     this.users = new Users(runtime.users, () => this.gates.list())
-    const shared = { ...options, runtime, clock, ids, machine, adapters, homes, stopping, log }
-    this.#drivers = new RunDrivers(drivers, {
-      ...shared,
-      listeners: this.listeners,
-      storedRun: run => this.records.storedRun(run),
-      project: run => this.views.project(run),
-      onEnd: (run, ended) => {
-        this.views.keep(run, ended)
-        this.records.keep(run, ended.cutOff)
-      },
-    })
-    this.#starts = new RunStarts({
-      ...shared,
-      users: this.users,
-      drivers: this.#drivers,
-      count: () => drivers.size,
-      keyed: (principal, key) => this.records.keyed(principal, key),
-      project,
-    })
+    this.#drivers = new RunDrivers(host, this.#atWork, this)
+    this.#starts = new RunStarts(host, this.#drivers, this)
   }
 
-  /**
-   * Opens the profile's runs: those that are not over go on. Processes that a dead node left behind are ended first.
-   */
+  /** Resumes the profile's runs that are not over. Processes that a dead node left behind are ended first. */
   static async open(options: CoordinatorOptions): Promise<Coordinator> {
     const { trail, secret, profile, clock = new SystemClock(), ids = new SystemIds(), log } = options
     const { deployment = DEPLOYMENT_MODEL, storage } = options
@@ -132,7 +111,7 @@ export class Coordinator implements Coordination {
         machine.report(cause)
         log?.('error', `the runtime met an error: ${asParleyError(cause).message}`, { cause })
       },
-      // `<agent>#<slot>`: what the coordinator gave the workspace to know says who works in it.
+      // `<agent>#<slot>`, from the context that the coordinator gave the workspace.
       identify: ({ context, workspace }) => (typeof context.agent === 'string' ? context.agent : `agent:${workspace}`),
       prepare: ({ agent, workspace }) => coordinator.#drivers.prepare(agent.run, workspace),
     })

@@ -1,12 +1,7 @@
 // The public names of @parley/node.
 
 export { commandText, findMarked, parseBytes, parseDuration, turnsAbove } from '@parley/agents'
-export {
-  formatProblems,
-  type HighwayPreset,
-  type Team,
-  type TeamProblem,
-} from '@parley/coordinator'
+export { formatProblems, type Team, type TeamProblem } from '@parley/coordinator'
 export { fingerprint } from '@parley/keys'
 export { parseMention } from '@parley/link'
 export {

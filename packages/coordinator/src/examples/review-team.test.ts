@@ -56,7 +56,7 @@ test('work goes back until the tests pass and the reviewer is content', async ()
   const setup = { project: fixture.project, team, approved: false }
   const { run } = unwrap(await fixture.coordinator.start(request, setup))
   await fixture.until(run, ({ gates }) => gates.length > 0)
-  unwrap(await fixture.coordinator.gates.respond(run, { decision: 'approve', principal: alice }))
+  await fixture.respond(run, { decision: 'approve' })
   const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'done', tasks: [{ attempt: 3, attempts: 3 }] })
   expect(fixture.result(view, 'add.mjs')).toBe('// The sum of two numbers.\nexport const add = (a, b) => a + b\n')

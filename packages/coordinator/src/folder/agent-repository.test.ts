@@ -10,6 +10,7 @@ import {
   createFolders,
   gitProject,
   listing,
+  opened,
   picture,
   plainProject,
   prepared,
@@ -88,9 +89,7 @@ true`
 describe('an agent in a git project', () => {
   test('finds history, branches and tags, and can commit, with HEAD detached and no remote', async () => {
     const { project } = preciousProject()
-    const { folders } = await createFolders(project)
-    const base = await folders.head()
-    const folder = await prepared(folders)
+    const { folders, base, folder } = await opened(project)
     const refs = ['for-each-ref', 'refs/heads', 'refs/tags', 'refs/remotes']
     expect(userGit(folder, ...refs)).toBe(userGit(project, ...refs))
     expect(userGit(folder, 'for-each-ref').split('\n')).toHaveLength(userGit(folder, ...refs).split('\n').length)
@@ -124,8 +123,7 @@ describe('an agent in a git project', () => {
   test('cannot change the repository of the user with git, and its work is taken all the same', async () => {
     const { project, linked, remote } = preciousProject()
     const seen = [picture(project), picture(linked)]
-    const { folders, home } = await createFolders(project)
-    const folder = await prepared(folders)
+    const { folders, home, folder } = await opened(project)
     const other = await prepared(folders, 'two')
     write(other, { 'two.txt': 'two' })
     userGit(other, 'stash', '--include-untracked')
@@ -158,8 +156,7 @@ describe('an agent in a git project', () => {
   })
 
   test('leaves nothing that hinders the next folder, even if it breaks its repository', async () => {
-    const { folders, home } = await createFolders(gitProject())
-    const folder = await prepared(folders)
+    const { folders, home, folder } = await opened(gitProject())
     const gitDir = join(home, 'repositories', ws('one'))
     write(gitDir, {
       config: 'broken [',
@@ -181,15 +178,13 @@ describe('an agent in a git project', () => {
     mkdirSync(odd)
     const project = join(odd, 'project')
     renameSync(gitProject(), project)
-    const { folders } = await createFolders(project)
-    const folder = await prepared(folders)
+    const { folder } = await opened(project)
     expect(userGit(folder, 'log', '--format=%s')).toBe('start')
   })
 
   test('is not linked to the project: without the project only its history is gone', async () => {
     const project = gitProject()
-    const { folders } = await createFolders(project)
-    const folder = await prepared(folders)
+    const { folder } = await opened(project)
     expect(userGit(project, 'worktree', 'list').split('\n')).toHaveLength(1)
     expect(existsSync(join(project, '.git/worktrees'))).toBe(false)
     expect(userGit(folder, 'rev-parse', '--path-format=absolute', '--git-common-dir')).not.toContain(project)
@@ -200,8 +195,7 @@ describe('an agent in a git project', () => {
 
 test('an agent in a copied folder cannot change what the run keeps', async () => {
   const project = plainProject()
-  const { folders, home } = await createFolders(project)
-  const folder = await prepared(folders)
+  const { folders, home, folder } = await opened(project)
   const other = await prepared(folders, 'two')
   write(folder, { a: '1' })
   const { commit } = await captured(folders)

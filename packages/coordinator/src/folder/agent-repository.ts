@@ -1,6 +1,6 @@
-// The git repository behind an agent's folder: private, one for each folder, made anew with it. It borrows the objects
-// of the repository that the run's commits live in and has copies of the project's branches and tags, so that git works
-// there as in the project. Whatever an agent does with git reaches neither the project nor another agent.
+// The git repository behind an agent's folder, made anew with it. It borrows the objects of the run's repository and
+// has copies of the project's branches and tags. What an agent does with git reaches neither the project nor another
+// agent.
 import { appendFile, copyFile, cp, lstat, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeAll } from './files/remove.ts'
@@ -23,10 +23,7 @@ export async function makeAgentRepository(site: Site, gitDir: string, commit: st
   await writeFile(join(gitDir, 'HEAD'), `${commit}\n`)
 }
 
-/**
- * The bytes of files stay as they are, as everywhere in a run. A commit needs somebody who makes it, and nothing may go
- * on in the background after a turn.
- */
+/** Bytes of files stay as they are. A commit needs an author, and no git may go on in the background after a turn. */
 const configuration = `[core]
 	bare = false
 	logAllRefUpdates = true
@@ -50,7 +47,6 @@ function ifMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error
 }
 
-/** What the `.git` file of an agent's folder says. */
 export function gitFile(gitDir: string): string {
   return `gitdir: ${gitDir}\n`
 }

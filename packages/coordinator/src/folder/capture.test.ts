@@ -23,8 +23,10 @@ import {
   createFolders,
   gitProject,
   listing,
+  opened,
   plainProject,
   prepared,
+  refusal,
   someFiles,
   temporaryFolder,
   userGit,
@@ -70,8 +72,7 @@ describe('the commit', () => {
     const project = gitProject()
     write(project, { 'readme.md': 'older\n' })
     commitAll(project, 'second')
-    const { folders } = await createFolders(project)
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(project)
     write(folder, { committed: '1' })
     userGit(folder, 'add', '.')
     userGit(folder, 'commit', '-qm', 'by the agent')
@@ -100,8 +101,7 @@ describe('the commit', () => {
   })
 
   test('does not miss a file whose size and date were kept, nor one that the agent had git overlook', async () => {
-    const { folders } = await createFolders(gitProject())
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(gitProject())
     const file = join(folder, 'readme.md')
     const { atime, mtime } = lstatSync(file)
     writeFileSync(file, 'ONE\ntwo\nthree\n')
@@ -129,8 +129,7 @@ describe('the commit', () => {
   })
 
   test('is refused if the folder is gone or only a link', async () => {
-    const { folders } = await createFolders(gitProject())
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(gitProject())
     const options = { parent: await folders.head(), message: '', author: '' }
     renameSync(folder, `${folder}.away`)
     expect(await folders.capture(ws('one'), options)).toMatchObject({ error: { code: 'folder_missing' } })
@@ -179,8 +178,7 @@ describe.each([
   })
 
   test('names that are not UTF-8 survive too, are told in quotes and can be asked for', async () => {
-    const { folders } = await createFolders(make())
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(make())
     const name = Buffer.concat([Buffer.from(`${folder}/src/caf`), Buffer.from([0xe9, 0x0a]), Buffer.from('.txt')])
     writeFileSync(name, 'latin')
     const quoted = '"src/caf\\351\\012.txt"'
@@ -229,8 +227,7 @@ describe.each([
   test('links are kept and never followed', async () => {
     const outside = temporaryFolder()
     write(outside, { secret: 'secret', 'sub/secret': 'secret' })
-    const { folders } = await createFolders(make())
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(make())
     symlinkSync(join(outside, 'secret'), join(folder, 'file-link'))
     symlinkSync(outside, join(folder, 'folder-link'))
     symlinkSync('nowhere', join(folder, 'broken-link'))
@@ -262,8 +259,7 @@ describe.each([
 
 describe('what is refused', () => {
   test('changes outside the paths are put back, left out and told; the others are taken', async () => {
-    const { folders } = await createFolders(gitProject({ ...someFiles, '.env': 'A=1', 'docs/a.md': 'a' }))
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(gitProject({ ...someFiles, '.env': 'A=1', 'docs/a.md': 'a' }))
     write(folder, {
       'readme.md': 'no',
       'docs/a.md': 'yes',
@@ -293,8 +289,7 @@ describe('what is refused', () => {
   })
 
   test('no paths at all allow nothing', async () => {
-    const { folders } = await createFolders(gitProject())
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(gitProject())
     write(folder, { 'readme.md': 'no', a: 'no' })
     const work = await captured(folders, 'one', { paths: [] })
     expect(work.changed).toEqual([])
@@ -303,8 +298,7 @@ describe('what is refused', () => {
   })
 
   test('a file that took the place of a folder which must stay, and a folder that of a file', async () => {
-    const { folders } = await createFolders(gitProject({ 'a/x': '1', b: '2' }))
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(gitProject({ 'a/x': '1', b: '2' }))
     rmSync(join(folder, 'a'), { recursive: true })
     rmSync(join(folder, 'b'))
     write(folder, { a: 'file', 'b/y': 'in a folder' })
@@ -315,8 +309,7 @@ describe('what is refused', () => {
   })
 
   test('.git folders inside, by name; the files beside them are taken as they are', async () => {
-    const { folders } = await createFolders(gitProject())
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(gitProject())
     for (const inside of ['fresh', 'src', 'empty', 'fresh/inner']) {
       mkdirSync(join(folder, inside), { recursive: true })
       userGit(join(folder, inside), 'init', '--quiet')
@@ -343,8 +336,7 @@ describe('what is refused', () => {
   test.each(['deleted', 'another repository', 'a file'])(
     'the .git of the worktree itself, when it was replaced: %s',
     async how => {
-      const { folders } = await createFolders(gitProject())
-      const folder = await prepared(folders)
+      const { folders, folder } = await opened(gitProject())
       rmSync(join(folder, '.git'))
       if (how === 'another repository') userGit(folder, 'init', '--quiet')
       if (how === 'a file') writeFileSync(join(folder, '.git'), 'gitdir: /nowhere\n')
@@ -357,8 +349,7 @@ describe('what is refused', () => {
   )
 
   test('files over 50 MiB, by name', async () => {
-    const { folders } = await createFolders(gitProject())
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(gitProject())
     for (const name of ['large', 'readme.md', 'just']) write(folder, { [name]: '' })
     truncateSync(join(folder, 'large'), 50 * 1024 * 1024 + 1)
     truncateSync(join(folder, 'readme.md'), 60 * 1024 * 1024)
@@ -374,8 +365,7 @@ describe('what is refused', () => {
   })
 
   test('names that git does not take', async () => {
-    const { folders } = await createFolders(gitProject())
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(gitProject())
     write(folder, { 'git~1': '1', 'x/.GIT/config': '2', fine: '3' })
     const work = await captured(folders)
     expect(paths(work.changed)).toEqual(['fine'])
@@ -384,8 +374,7 @@ describe('what is refused', () => {
   })
 
   test('names that were made to be slow to match', { timeout: 30_000 }, async () => {
-    const { folders } = await createFolders(gitProject())
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(gitProject())
     const slow = Array.from({ length: 100 }, (_, number) => `${'-'.repeat(240)}${number}`)
     write(folder, Object.fromEntries([...slow, 'a-b-c-d.md'].map(name => [name, 'x'])))
     const work = await captured(folders, 'one', { paths: ['*-*-*-*.md', '**/*-*-*-*-*-*.md'] })
@@ -394,18 +383,16 @@ describe('what is refused', () => {
   })
 
   test('patterns that no team file may have; nothing is put back then', async () => {
-    const { folders } = await createFolders(gitProject())
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(gitProject())
     write(folder, { 'src/work.ts': 'work' })
     const options = { parent: await folders.head(), paths: ['{1..300000}'], message: '', author: '' }
     const refused = await folders.capture(ws('one'), options)
-    expect(refused).toMatchObject({ ok: false, error: { code: 'glob_unsupported' } })
+    expect(refused).toMatchObject(refusal('glob_unsupported'))
     expect(existsSync(join(folder, 'src/work.ts'))).toBe(true)
   })
 
   test('too much at once, with the folder that holds it; nothing is put back then', async () => {
-    const { folders } = await createFolders(gitProject())
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(gitProject())
     for (let number = 0; number < 22; number++) {
       write(folder, { [`node_modules/lib/${number}`]: '' })
       truncateSync(join(folder, `node_modules/lib/${number}`), 49 * 1024 * 1024)
@@ -416,7 +403,7 @@ describe('what is refused', () => {
       message: '',
       author: '',
     })
-    expect(refused).toMatchObject({ ok: false, error: { code: 'capture_too_large' } })
+    expect(refused).toMatchObject(refusal('capture_too_large'))
     expect((refused as { error: Error }).error.message).toContain('node_modules/lib/ (22 files, 1078 MiB)')
     write(folder, { '.gitignore': 'node_modules\n' })
     expect(paths((await captured(folders)).changed)).toEqual(['.gitignore', 'src/work.ts'])

@@ -1,5 +1,5 @@
-// What a workspace's folder holds becomes a commit, whatever the agent did with git there: the files are compared with
-// the parent through an index of our own. What the turn may not change is left out, put back and reported.
+// Turns what a workspace's folder holds into a commit, whatever the agent did with git there, by comparing the files
+// with the parent through an index of our own. What the turn may not change is left out, put back and reported.
 import { lstat, rename, rm } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import { globLimits, ParleyError, type WorkspaceId } from '@parley/core'
@@ -11,9 +11,9 @@ import { type FileName, foldersOf, joinNames } from './files/file-name.ts'
 import { leadsOutside, targetsOf } from './files/links.ts'
 import { putBack } from './files/put-back.ts'
 import { requireSize } from './files/size.ts'
-import { type FoundChange, type Survey, surveyFolder } from './files/survey.ts'
+import { type Barred, type FoundChange, type Survey, surveyFolder } from './files/survey.ts'
 import { folderLimits } from './limits.ts'
-import type { Captured, ChangeKind, RefusalReason, RefusedChange } from './model.ts'
+import type { Captured, RefusalReason, RefusedChange } from './model.ts'
 import { privateFolder } from './repository.ts'
 import { places, type Site } from './site.ts'
 import { knownIndex, newIndex } from './worktree.ts'
@@ -55,10 +55,11 @@ async function takeAll(site: Site, workspace: WorkspaceId, tree: Tree, options: 
     commit = await contents.commit({ tree: taken.tree, parents: [parent], message, author, date })
     await repository.update([{ ref: repository.ref(`ws/${workspace}`), to: commit }])
   }
+  const namesOf = (which: (each: Refused) => boolean) => taken.refused.filter(which).map(({ name }) => name)
   await putBack(contents, tree, {
-    remove: namesOf(taken.refused, each => each.kind === 'added' && !each.stays),
-    restore: namesOf(taken.refused, each => each.kind !== 'added' && each.reason !== 'submodule'),
-    empty: namesOf(taken.refused, each => each.reason === 'submodule'),
+    remove: namesOf(each => each.kind === 'added' && !each.stays),
+    restore: namesOf(each => each.kind !== 'added' && each.reason !== 'submodule'),
+    empty: namesOf(each => each.reason === 'submodule'),
   })
   const refused = taken.refused.map(({ name, kind, reason }): RefusedChange => {
     return { path: scope.text(name), kind, reason }
@@ -77,27 +78,12 @@ async function takeAll(site: Site, workspace: WorkspaceId, tree: Tree, options: 
   }
 }
 
-function namesOf(refused: readonly Refused[], which: (each: Refused) => boolean): FileName[] {
-  return refused.filter(which).map(each => each.name)
-}
-
-interface Refused {
-  readonly name: FileName
-  readonly kind: ChangeKind
-  readonly reason: RefusalReason
-  /** It is left where it is. */
+interface Refused extends Barred {
   readonly stays?: true
 }
 
-interface Taken {
-  readonly tree: string
-  readonly changed: readonly NamedChange[]
-  readonly refused: readonly Refused[]
-  readonly outsideLinks: readonly FileName[]
-}
-
 /** An agent may be at work while a checkpoint is made, and git fails on a file that becomes a folder under its eyes. */
-async function takeSteady(site: Site, workspace: WorkspaceId, tree: Tree, options: CaptureOptions): Promise<Taken> {
+async function takeSteady(site: Site, workspace: WorkspaceId, tree: Tree, options: CaptureOptions) {
   for (let tried = 1; ; tried++) {
     try {
       await startIndex(site, workspace, tree, options.parent)
@@ -123,7 +109,7 @@ async function startIndex(site: Site, workspace: WorkspaceId, tree: Tree, parent
   }
 }
 
-async function take(site: Site, tree: Tree, options: CaptureOptions): Promise<Taken> {
+async function take(site: Site, tree: Tree, options: CaptureOptions) {
   const { contents } = site
   const { parent } = options
   const { found, refused: barred, special, cut } = await surveyFolder(contents, tree)
@@ -150,7 +136,8 @@ async function take(site: Site, tree: Tree, options: CaptureOptions): Promise<Ta
   const passedOver = accepted
     .filter(({ name, kind }) => kind === 'added' && !inTree.has(name))
     .map(({ name, kind }): Refused => ({ name, kind, reason: 'unusable' }))
-  return { tree: result, changed, refused: [...barred, ...refused, ...passedOver], outsideLinks }
+  const all: readonly Refused[] = [...barred, ...refused, ...passedOver]
+  return { tree: result, changed, refused: all, outsideLinks }
 }
 
 /** Whether every link of the tree is one that was judged: something else may have stood there then. */
@@ -175,12 +162,6 @@ async function updateIndex(
   const input = joinNames(changes.map(each => each.name))
   const timeoutMs = folderLimits.checkoutMs
   await contents.runOn(tree, ['update-index', ...how, '-z', '--stdin'], { input, timeoutMs })
-}
-
-interface Judged {
-  readonly accepted: readonly FoundChange[]
-  readonly refused: readonly Refused[]
-  readonly outsideLinks: readonly FileName[]
 }
 
 /** Which of the names a task may change. Others get their turn in between: matching many names takes time. */
@@ -209,7 +190,7 @@ async function judge(
   { folder }: Tree,
   { found, special }: Pick<Survey, 'found' | 'special'>,
   { paths, symlinks }: CaptureOptions,
-): Promise<Judged> {
+) {
   const permitted = await permittedNames(scope, found, paths)
   const accepted: FoundChange[] = []
   const refused: Refused[] = []

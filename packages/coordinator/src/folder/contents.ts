@@ -1,6 +1,5 @@
 // Git on files and trees, with a git folder of our own in the run's home. For a copy it is the repository; for a git
-// project it only borrows the user's objects. Agents have others, so nothing that the user or an agent configured is
-// run or heeded: no filter, driver, hook or monitor.
+// project it borrows the user's objects. No filter, driver, hook or monitor of the user or an agent is run.
 import { copyFile, mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, harmless, ParleyError } from '@parley/core'
@@ -8,8 +7,7 @@ import { removeAll } from './files/remove.ts'
 import { type GitAnswer, type GitCall, git } from './git/git.ts'
 import { folderLimits } from './limits.ts'
 
-export interface ContentsOptions {
-  /** The git folder. */
+interface ContentsOptions {
   readonly gitDir: string
   /** Of a git project: where the user's repository keeps its objects. */
   readonly objects?: string
@@ -22,7 +20,7 @@ export interface Tree {
   readonly index: string
 }
 
-export interface CommitOptions {
+interface CommitOptions {
   readonly tree: string
   readonly parents: readonly string[]
   readonly message: string
@@ -40,27 +38,15 @@ export class Contents {
     this.#options = options
   }
 
-  /** Makes the git folder anew. */
   static async create(
     options: ContentsOptions,
-    made: {
-      readonly format: string
-      readonly exclude: string
-      readonly attributes: string
-      readonly shallow?: Buffer
-    },
+    made: { readonly format: string; readonly exclude: string; readonly attributes: string; readonly shallow?: Buffer },
   ): Promise<Contents> {
     const { gitDir, clock } = options
     await removeAll(gitDir)
     await mkdir(gitDir, { recursive: true, mode: 0o700 })
-    await git({ cwd: gitDir, clock, env: ownConfiguration }, [
-      'init',
-      '--quiet',
-      '--bare',
-      '--template=',
-      `--object-format=${made.format}`,
-      '.',
-    ])
+    const init = ['init', '--quiet', '--bare', '--template=', `--object-format=${made.format}`, '.']
+    await git({ cwd: gitDir, clock, env: ownConfiguration }, init)
     await mkdir(join(gitDir, 'info'), { recursive: true })
     await writeFile(join(gitDir, 'info', 'exclude'), made.exclude)
     await writeFile(join(gitDir, 'info', 'attributes'), made.attributes)
@@ -92,12 +78,10 @@ export class Contents {
     return (await this.run(args, call)).stdout.toString('utf8').trim()
   }
 
-  /** Fills an empty folder with a commit's files. */
   async fill(tree: Tree, commit: string): Promise<void> {
     await rm(tree.index, { force: true })
-    await this.runOn(tree, ['read-tree', '--reset', '-u', `${commit}^{commit}`], {
-      timeoutMs: folderLimits.checkoutMs,
-    })
+    const timeoutMs = folderLimits.checkoutMs
+    await this.runOn(tree, ['read-tree', '--reset', '-u', `${commit}^{commit}`], { timeoutMs })
   }
 
   async writeTree(tree: Tree): Promise<string> {
@@ -149,10 +133,7 @@ function authorName(author: string | undefined): string | undefined {
   return name !== undefined && /[\p{L}\p{N}]/u.test(name) ? name : undefined
 }
 
-/**
- * Copies an index with its date, rounded down: git compares a file's date with the index's to know whether it may have
- * been changed unnoticed, and a later date would hide that.
- */
+/** With its date, rounded down: git takes a file with a later date than the index for possibly changed. */
 export async function copyIndex(from: string, to: string): Promise<void> {
   await copyFile(from, to)
   const second = Math.floor((await stat(from)).mtimeMs / 1000)

@@ -1,5 +1,5 @@
-// The end of a run: its folders go, its result stays as a branch of the user's repository or as a folder in the run's
-// home. All of it can be repeated, also after everything else of the run was cleaned away.
+// The end of a run: its folders are removed, its result becomes a branch of the user's repository or a folder in the
+// run's home. All of it can be repeated.
 
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
@@ -40,10 +40,7 @@ export async function lastHead({ home, facts }: Site): Promise<string> {
   return (await readFinished(home))?.head ?? facts.base
 }
 
-/**
- * What was said when the run was finished. A file that cannot be read just now is not one that is missing: its result
- * would be lost.
- */
+/** What `finish` wrote. An unreadable file is an error, not a missing one: its result would be lost. */
 export async function readFinished(home: string): Promise<Finished | undefined> {
   const file = places.finished(home)
   let text: string

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { unwrap } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { probeMachine } from '../machine/probe.ts'
-import { Fixture } from '../testing/fixture.ts'
+import { Fixture, planned } from '../testing/fixture.ts'
 import { RunFolders } from './run-folders.ts'
 import {
   captured,
@@ -142,14 +142,7 @@ test('a run on a project whose disk is full or read-only is refused as the machi
   expect(await fixture.over(run)).toMatchObject({ state: 'done' })
 })
 
-const TEAM = `version: 1
-name: t
-description: d
-agents:
-  writer: { command: [scripted, writer] }
-plan:
-  - { id: a, title: A, agent: writer, prompt: x }
-`
+const TEAM = `${planned('{ id: a, title: A, agent: writer, prompt: x }')}description: d\n`
 
 test('a process that has no files left says so, for what it opens and for the git programs that it starts', () => {
   const probe = new URL('../machine/probe.ts', import.meta.url).pathname

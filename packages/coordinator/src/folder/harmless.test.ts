@@ -8,6 +8,7 @@ import {
   captured,
   createFolders,
   gitProject,
+  opened,
   picture,
   plainProject,
   prepared,
@@ -154,8 +155,7 @@ test.each([
   { kind: 'git', make: gitProject },
   { kind: 'copy', make: plainProject },
 ] as const)('filters that an agent configures in its folder are not run by us: a $kind project', async ({ make }) => {
-  const { folders } = await createFolders(make())
-  const folder = await prepared(folders)
+  const { folders, folder } = await opened(make())
   const mark = join(temporaryFolder(), 'ran')
   userGit(folder, 'config', 'filter.evil.clean', `touch ${mark}; cat`)
   userGit(folder, 'config', 'filter.evil.smudge', `touch ${mark}; cat`)

@@ -1,5 +1,5 @@
-// Merging a commit into a line: the run's head, or that of a team inside it. A new tree, a new commit, and a
-// compare-and-swap of the ref. Killed at any point it has either happened or not, and doing it again changes nothing.
+// Merges a commit into a line, the run's head or that of a team inside it: a new tree, a new commit, a compare-and-swap
+// of the ref. Repeating it changes nothing.
 import { ParleyError, type WorkspaceId } from '@parley/core'
 import type { Contents } from './contents.ts'
 import { changesBetween, type NamedChange } from './files/changes.ts'
@@ -80,7 +80,9 @@ type Merge = { readonly tree: string } | { readonly conflicts: readonly FileName
 async function mergedTree(site: Site, head: string, commit: string, way: MergeWay): Promise<Merge> {
   if (way.way === 'result') return { tree: await treeOf(site, way.commit) }
   if (way.way === 'overwrite') {
-    const names = await changedNames(site, await baseOf(site, head, commit), commit)
+    const base = await site.contents.text(['merge-base', head, commit])
+    const changes = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', base, commit]
+    const names = splitNames((await site.contents.run(changes)).stdout)
     return { tree: await replaceFiles(site, await treeOf(site, head), names, commit) }
   }
   const { tree, conflicts } = await mergeTrees(site, head, commit)
@@ -90,11 +92,7 @@ async function mergedTree(site: Site, head: string, commit: string, way: MergeWa
 }
 
 /** With conflicts too there is a tree: the files in question have both versions between marks. */
-async function mergeTrees(
-  { contents }: Site,
-  head: string,
-  commit: string,
-): Promise<{ readonly tree: string; readonly conflicts: readonly FileName[] }> {
+async function mergeTrees({ contents }: Site, head: string, commit: string) {
   const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', head, commit]
   const { code, stdout } = await contents.run(args, { codes: [0, 1] })
   const [tree, ...names] = splitNames(stdout)
@@ -103,16 +101,8 @@ async function mergeTrees(
   return { tree: tree!, conflicts: [...new Set([...conflicts, ...strayed])] }
 }
 
-/**
- * Links that only the merge lets lead outside: one side moved what the other side changed. On neither side they were
- * judged so.
- */
-async function strayedLinks(
-  contents: Contents,
-  head: string,
-  commit: string,
-  tree: string,
-): Promise<readonly FileName[]> {
+/** Links that only the merge lets lead outside, since one side moved what the other side changed. */
+async function strayedLinks(contents: Contents, head: string, commit: string, tree: string) {
   const changed = (await changesBetween(contents, head, tree)).filter(({ link }) => link !== undefined)
   if (changed.length === 0) return []
   const own = await changesBetween(contents, commit, tree)
@@ -123,15 +113,6 @@ async function strayedLinks(
   return links.filter(isOutside).map(({ name }) => name)
 }
 
-async function baseOf({ contents }: Site, head: string, commit: string): Promise<string> {
-  return contents.text(['merge-base', head, commit])
-}
-
 function treeOf({ contents }: Site, commit: string): Promise<string> {
   return contents.text(['rev-parse', '--verify', `${commit}^{tree}`])
-}
-
-async function changedNames({ contents }: Site, from: string, to: string): Promise<readonly FileName[]> {
-  const args = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', from, to]
-  return splitNames((await contents.run(args)).stdout)
 }

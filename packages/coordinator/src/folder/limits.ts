@@ -19,10 +19,7 @@ export const folderLimits = {
   complaintBytes: 16 * KiB,
   /** Characters of a complaint that an error repeats. */
   complaintLength: 500,
-  /**
-   * How often a command is tried whose lock somebody else holds; the waits begin with the first and double up to the
-   * other.
-   */
+  /** Attempts of a command while somebody else holds its lock; the waits double from the first to the longest. */
   lockAttempts: 9,
   lockFirstMs: 20,
   lockMostMs: 500,

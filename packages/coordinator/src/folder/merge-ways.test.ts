@@ -3,7 +3,8 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import type { MergeWay, RunFolders } from './run-folders.ts'
+import type { MergeWay } from './model.ts'
+import type { RunFolders } from './run-folders.ts'
 import { captured, createFolders, type Files, gitProject, prepared, write, ws } from './testing/project.ts'
 
 async function work(folders: RunFolders, name: string, files: Files, gone: readonly string[] = []) {

@@ -2,12 +2,9 @@
 import { compile, type Static, Type } from '@parley/core'
 import type { Side } from '../merge/side.ts'
 
-export const projectKinds = ['git', 'copy'] as const
-export type ProjectKind = (typeof projectKinds)[number]
-
 const commit = Type.String({ pattern: '^([0-9a-f]{40}|[0-9a-f]{64})$' })
 
-export const ProjectFactsSchema = Type.Object(
+const ProjectFactsSchema = Type.Object(
   {
     kind: Type.Union([Type.Literal('git'), Type.Literal('copy')]),
     /** The project's folder: absolute, without symbolic links. */
@@ -27,8 +24,7 @@ export type ProjectFacts = Readonly<Static<typeof ProjectFactsSchema>>
 
 export const projectFacts = compile(ProjectFactsSchema, { name: 'project' })
 
-export const changeKinds = ['added', 'changed', 'deleted', 'renamed'] as const
-export type ChangeKind = (typeof changeKinds)[number]
+export type ChangeKind = 'added' | 'changed' | 'deleted' | 'renamed'
 
 export interface FileChange {
   /** Relative to the project, `../` for what is outside; a name that is not UTF-8 is in git's quoted form. */
@@ -44,8 +40,7 @@ export interface FileChange {
  * Why a change is refused: outside the paths of the turn; a `.git`; a submodule; a link that leads out of the project;
  * a pipe, socket or device; over the limit; one that git cannot take.
  */
-export const refusalReasons = ['outside', 'git', 'submodule', 'symlink', 'special', 'too_large', 'unusable'] as const
-export type RefusalReason = (typeof refusalReasons)[number]
+export type RefusalReason = 'outside' | 'git' | 'submodule' | 'symlink' | 'special' | 'too_large' | 'unusable'
 
 export interface RefusedChange extends FileChange {
   readonly reason: RefusalReason
@@ -55,10 +50,7 @@ export interface Captured {
   readonly commit: string
   readonly tree: string
   readonly changed: readonly FileChange[]
-  /**
-   * Put back in the folder and not in the commit. A new pipe, socket or device stays: whoever made it may still need
-   * it.
-   */
+  /** Put back in the folder and not in the commit, except a new pipe, socket or device, which may be in use. */
   readonly refused: readonly RefusedChange[]
   /** Links that lead out of the project, where the turn may make such. */
   readonly outsideLinks: readonly string[]
@@ -82,12 +74,6 @@ export interface Draft {
   readonly head: string
   readonly commit: string
   readonly conflicts: readonly string[]
-}
-
-/** A file in question, with the marks of a three-way merge; cut if it is long. */
-export interface Excerpt {
-  readonly path: string
-  readonly text: string
 }
 
 export interface Finished {

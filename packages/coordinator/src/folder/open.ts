@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Clock, ParleyError, type RunId } from '@parley/core'
+import { type Clock, ParleyError, type RunId, SystemClock } from '@parley/core'
 import { Contents } from './contents.ts'
 import { exactBytes, firstCommit } from './files/copy.ts'
 import { Scope } from './files/scope.ts'
@@ -13,11 +13,14 @@ import { findProject, type GitLocation, ignoredByUser, locate, type Project } fr
 import { privateFolder, Repository } from './repository.ts'
 import { places, requireName, type Site } from './site.ts'
 
-interface Start {
+export interface Start {
+  /** The run's own folder, made if it is missing. */
   readonly home: string
   readonly run: RunId
-  readonly clock: Clock
+  /** The system's without it. */
+  readonly clock?: Clock
 }
+type Begun = Required<Start>
 
 export async function createSite(options: Start & { readonly project: string }): Promise<Site> {
   const start = await begin(options)
@@ -27,19 +30,12 @@ export async function createSite(options: Start & { readonly project: string }):
   await requireNew(repository, start)
   const contents =
     project.kind === 'git' ? await borrowContents(project, start) : await ownContents(project.path, start)
-  const { path } = project
+  const { kind, path } = project
   const branchName = await freeBranch(project, repository, start.run)
   const facts: ProjectFacts =
     project.kind === 'git'
-      ? { kind: 'git', path, folder: project.folder, base: project.head, dirty: project.dirty, branchName }
-      : {
-          kind: 'copy',
-          path,
-          folder: '',
-          base: await firstCommit(contents, { project: path, ...start }),
-          dirty: 0,
-          branchName,
-        }
+      ? { kind, path, folder: project.folder, base: project.head, dirty: project.dirty, branchName }
+      : { kind, path, folder: '', base: await firstCommit(contents, { project: path, ...start }), dirty: 0, branchName }
   // One transaction: a run that was killed here has both or none, and can be created again.
   await repository.update([
     { ref: repository.ref('head'), to: facts.base },
@@ -49,9 +45,10 @@ export async function createSite(options: Start & { readonly project: string }):
 }
 
 /** Takes back what `createSite` may have written to a project before it was cut off. */
-export async function abandonSite({ project, ...start }: Start & { readonly project: string }): Promise<void> {
-  const location = existsSync(project) ? await locate(project, start.clock) : undefined
-  if (location) await new Repository(location.gitDir, start).clean()
+export async function abandonSite(options: Start & { readonly project: string }): Promise<void> {
+  const { project, run, clock = new SystemClock() } = options
+  const location = existsSync(project) ? await locate(project, clock) : undefined
+  if (location) await new Repository(location.gitDir, { run, clock }).clean()
 }
 
 export async function openSite(options: Start & { readonly facts: ProjectFacts }): Promise<Site> {
@@ -74,7 +71,7 @@ export async function openSite(options: Start & { readonly facts: ProjectFacts }
   return { ...site, repository, contents: await borrowContents(location, start) }
 }
 
-async function begin({ home, run, clock }: Start): Promise<Start> {
+async function begin({ home, run, clock = new SystemClock() }: Start): Promise<Begun> {
   requireName(run, 'run')
   await privateFolder(home)
   const real = await realpath(home)
@@ -83,21 +80,21 @@ async function begin({ home, run, clock }: Start): Promise<Start> {
 }
 
 /** Creating a run again is fine as long as nothing was integrated: a process that was killed may have begun. */
-async function requireNew(repository: Repository, { run }: Start): Promise<void> {
+async function requireNew(repository: Repository, { run }: Begun): Promise<void> {
   if (!existsSync(repository.gitDir)) return
   const head = await repository.read(repository.ref('head'))
   if (head === undefined || head === (await repository.read(repository.ref('base')))) return
   throw new ParleyError('run_exists', `The run ${run} has results already. Open it instead of creating it.`)
 }
 
-async function ownContents(path: string, { home, clock }: Start): Promise<Contents> {
+async function ownContents(path: string, { home, clock }: Begun): Promise<Contents> {
   const exclude = await ignoredByUser(path, undefined, clock)
   const made = { format: 'sha1', exclude, attributes: exactBytes }
   return Contents.create({ gitDir: places.git(home), clock }, made)
 }
 
 /** Made anew at every start: it holds nothing of its own. */
-async function borrowContents({ path, gitDir, format }: GitLocation, { home, clock }: Start): Promise<Contents> {
+async function borrowContents({ path, gitDir, format }: GitLocation, { home, clock }: Begun): Promise<Contents> {
   const shallow = await readFile(join(gitDir, 'shallow')).catch(() => undefined)
   const exclude = await ignoredByUser(path, gitDir, clock)
   return Contents.create(

@@ -19,6 +19,7 @@ import {
   createFolders,
   gitProject,
   listing,
+  opened,
   picture,
   plainProject,
   prepared,
@@ -39,8 +40,7 @@ async function refusal(project: string): Promise<{ code: string; message: string
 /** One change, all the way to the branch. */
 async function roundTrip(project: string): Promise<RunFolders> {
   const before = picture(project) as Record<string, unknown>
-  const { folders } = await createFolders(project)
-  const folder = await prepared(folders)
+  const { folders, folder } = await opened(project)
   write(folder, { 'made.txt': 'made\n' })
   const work = await captured(folders)
   expect(work).toMatchObject({ changed: [{ path: 'made.txt', kind: 'added' }], refused: [] })
@@ -161,8 +161,7 @@ describe('git', () => {
       const project = gitProject({ ...someFiles, 'lib/c.txt': 'c' })
       userGit(project, 'sparse-checkout', 'set', mode, 'src')
       expect(existsSync(join(project, 'lib'))).toBe(false)
-      const { folders } = await createFolders(project)
-      const folder = await prepared(folders)
+      const { folder } = await opened(project)
       expect(readFileSync(join(folder, 'lib/c.txt'), 'utf8')).toBe('c')
       expect(userGit(folder, 'status', '--porcelain')).toBe('')
       userGit(folder, 'checkout', '--quiet', '--detach', 'HEAD')
@@ -179,8 +178,7 @@ describe('git', () => {
     userGit(project, 'submodule', '--quiet', 'add', library, 'deep/sub2')
     commitAll(project, 'submodules')
     await roundTrip(project)
-    const { folders } = await createFolders(project)
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(project)
     const before = userGit(project, 'ls-tree', '-r', 'HEAD')
     // A submodule that is only filled is no change.
     userGit(folder, 'submodule', '--quiet', 'update', '--init', 'sub')
@@ -312,8 +310,7 @@ describe('a folder that is no repository', () => {
   })
 
   test('may be empty', async () => {
-    const { folders } = await createFolders(plainProject({}))
-    const folder = await prepared(folders)
+    const { folders, folder } = await opened(plainProject({}))
     write(folder, { a: '1' })
     unwrap(await folders.integrate((await captured(folders)).commit, { message: '' }))
     expect(unwrap(await folders.finish()).folder).toBeDefined()

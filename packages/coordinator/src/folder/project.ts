@@ -6,7 +6,6 @@ import { type Clock, ParleyError } from '@parley/core'
 import { splitNames } from './files/file-name.ts'
 import { type GitPlace, git } from './git/git.ts'
 
-/** Where a folder lies in a git repository. */
 export interface GitLocation {
   /** The folder, without symbolic links. */
   readonly path: string
@@ -34,8 +33,7 @@ export async function findProject(project: string, clock: Clock): Promise<Projec
     )
   }
   const { folder } = location
-  // A folder that the repository around it knows nothing about, say below a home folder that is one: its files would be
-  // missing.
+  // A folder that its repository does not track, say below a home folder that is one: its files would be missing.
   if (folder !== '' && (await resolve(place, `HEAD:${folder}`)) === undefined) return { kind: 'copy', path }
   return { ...location, kind: 'git', head, dirty: await countDirty(place) }
 }
@@ -89,9 +87,8 @@ function notTrusted(path: string, cause: unknown): ParleyError {
 }
 
 async function resolve(place: GitPlace, name: string): Promise<string | undefined> {
-  const answer = await git(place, ['rev-parse', '--verify', '--quiet', '--end-of-options', name], {
-    codes: [0, 1, 128],
-  })
+  const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', name]
+  const answer = await git(place, args, { codes: [0, 1, 128] })
   return answer.code === 0 ? answer.stdout.toString('latin1').trim() : undefined
 }
 
@@ -99,10 +96,7 @@ async function line(place: GitPlace, args: readonly string[]): Promise<string> {
   return (await git(place, args)).stdout.toString('utf8').replace(/\n$/, '')
 }
 
-/**
- * Git compares contents through filters where it must; they are programs of the user's configuration, so they are
- * switched off.
- */
+/** Comparing contents may need filters, which are programs of the user's configuration: they are switched off. */
 async function countDirty(place: GitPlace): Promise<number> {
   const config = await withoutFilters(place)
   const args = ['status', '--porcelain=v1', '-z', '--no-renames', '--ignore-submodules=dirty', '--', '.']
@@ -112,28 +106,17 @@ async function countDirty(place: GitPlace): Promise<number> {
 }
 
 async function withoutFilters(place: GitPlace): Promise<string[]> {
-  const { stdout } = await git(place, ['config', '-z', '--name-only', '--get-regexp', '^filter\\.'], {
-    codes: [0, 1],
-  })
-  const drivers = new Set(
-    stdout
-      .toString('utf8')
-      .split('\0')
-      .flatMap(key => /^filter\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []),
-  )
-  return [...drivers].flatMap(name => [
-    `filter.${name}.clean=`,
-    `filter.${name}.smudge=`,
-    `filter.${name}.process=`,
-    `filter.${name}.required=false`,
-  ])
+  const args = ['config', '-z', '--name-only', '--get-regexp', '^filter\\.']
+  const keys = (await git(place, args, { codes: [0, 1] })).stdout.toString('utf8').split('\0')
+  const drivers = new Set(keys.flatMap(key => /^filter\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []))
+  const off = ['clean=', 'smudge=', 'process=', 'required=false']
+  return [...drivers].flatMap(name => off.map(setting => `filter.${name}.${setting}`))
 }
 
 /** What the user has git ignore besides the .gitignore files: for this repository, and everywhere. */
 export async function ignoredByUser(path: string, gitDir: string | undefined, clock: Clock): Promise<string> {
-  const set = await git({ cwd: path, clock }, ['config', '--type=path', '--get', 'core.excludesFile'], {
-    codes: [0, 1],
-  })
+  const args = ['config', '--type=path', '--get', 'core.excludesFile']
+  const set = await git({ cwd: path, clock }, args, { codes: [0, 1] })
   const usual = join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'git', 'ignore')
   const everywhere = set.code === 0 ? set.stdout.toString('utf8').replace(/\n$/, '') : usual
   const files = [everywhere, ...(gitDir === undefined ? [] : [join(gitDir, 'info', 'exclude')])]

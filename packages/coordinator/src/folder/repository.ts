@@ -1,5 +1,5 @@
-// The repository that a run's commits live in: the user's own, or the private one of a copy. Only refs below
-// refs/parley/<run>/ and one branch at the end are ever written there, and no agent's folder is linked to it.
+// The repository that a run's commits live in: the user's own, or the private one of a copy. A run writes only refs
+// below refs/parley/<run>/ and one branch at the end.
 import { lstat, mkdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, ParleyError, type RunId } from '@parley/core'
@@ -8,7 +8,7 @@ import { type GitPlace, git, whileLocked } from './git/git.ts'
 import { folderLimits } from './limits.ts'
 import { inTurn } from './turns.ts'
 
-export interface RefChange {
+interface RefChange {
   readonly ref: string
   /** undefined removes it. */
   readonly to: string | undefined
@@ -37,15 +37,11 @@ export class Repository {
     }
   }
 
-  /** The full name of a ref of this run. */
   ref(name: string): string {
     return this.#prefix + name
   }
 
-  /**
-   * Undefined where there is none. Git says the same of a ref that it cannot read, and work would be lost if that were
-   * believed.
-   */
+  /** Undefined where there is none. Git says the same of a ref that it cannot read, and work would be lost then. */
   async read(ref: string): Promise<string | undefined> {
     const found = await this.#find(ref)
     if (found !== undefined) return found
@@ -57,9 +53,8 @@ export class Repository {
   }
 
   async #find(ref: string): Promise<string | undefined> {
-    const { code, stdout } = await git(this.#place, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`], {
-      codes: [0, 1],
-    })
+    const args = ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]
+    const { code, stdout } = await git(this.#place, args, { codes: [0, 1] })
     return code === 0 ? stdout.toString('latin1').trim() : undefined
   }
 
@@ -67,7 +62,6 @@ export class Repository {
     return (await this.read(commit)) !== undefined
   }
 
-  /** Every ref of this run. */
   async refs(): Promise<string[]> {
     const { stdout } = await git(this.#place, ['for-each-ref', '--format=%(refname)', this.#prefix])
     return stdout.toString('utf8').split('\n').filter(Boolean)
@@ -101,10 +95,7 @@ export class Repository {
     return true
   }
 
-  /**
-   * A lock on a ref of this run that outlasts all attempts was left by a process that was killed: only this process
-   * writes them.
-   */
+  /** Only this process writes refs of this run: a lock that outlasts all attempts was left by a killed process. */
   async #unlocking<T>(attempt: () => Promise<T>): Promise<T> {
     for (let tried = 1; ; tried++) {
       try {
@@ -125,7 +116,6 @@ export class Repository {
     return new Set(lines.filter(line => line.startsWith('branch ')).map(line => line.slice('branch '.length)))
   }
 
-  /** Removes every ref of this run. */
   async clean(): Promise<void> {
     await this.update((await this.refs()).map(ref => ({ ref, to: undefined })))
     // What is left there are locks of killed processes.
@@ -139,14 +129,11 @@ function instruction({ ref, to, from }: RefChange): string {
   return to === undefined ? `delete ${ref}${old}` : `update ${ref} ${to}${old}`
 }
 
-/** A folder that only its owner can read. */
 export async function privateFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 })
 }
 
-/**
- * A folder in the place of a ref holds other refs, and a ref in the place of one of its folders leaves no room for it.
- */
+/** A folder in a ref's place holds other refs; a ref in the place of one of its folders leaves no room for it. */
 async function isFile(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isFile()

@@ -18,9 +18,11 @@ import {
   createFolders,
   gitProject,
   listing,
+  opened,
   plainProject,
   prepared,
   RUN,
+  refusal,
   someFiles,
   userGit,
   write,
@@ -83,9 +85,7 @@ describe.each([
   })
 
   test('is reset completely by prepare', async () => {
-    const { folders } = await createFolders(make({ ...someFiles, '.gitignore': 'ignored/\n' }))
-    const base = await folders.head()
-    const folder = await prepared(folders)
+    const { folders, base, folder } = await opened(make({ ...someFiles, '.gitignore': 'ignored/\n' }))
     const before = listing(folder)
     write(folder, { 'readme.md': 'spoiled', untracked: '1', 'ignored/file': '2', 'sub/.git/x': '3' })
     rmSync(join(folder, 'src'), { recursive: true })
@@ -101,9 +101,7 @@ describe.each([
   })
 
   test('is reset by prepare whatever the agent did with git', async () => {
-    const { folders } = await createFolders(make())
-    const base = await folders.head()
-    const folder = await prepared(folders)
+    const { folders, base, folder } = await opened(make())
     write(folder, { a: '1' })
     userGit(folder, 'checkout', '--quiet', '-b', 'topic')
     userGit(folder, 'add', 'a')
@@ -124,9 +122,7 @@ describe.each([
   })
 
   test('survives what a killed prepare can leave', async () => {
-    const { folders, home } = await createFolders(make())
-    const base = await folders.head()
-    const folder = await prepared(folders)
+    const { folders, home, base, folder } = await opened(make())
     const gitDir = userGit(folder, 'rev-parse', '--absolute-git-dir')
     const before = listing(folder)
     // The repository was in its place already, half gone or locked, and the folder was not.
@@ -164,7 +160,7 @@ describe.each([
     const base = await folders.head()
     for (const name of ['../x', 'a/b', '.x', '', 'x'.repeat(65), '-x', 'a b']) {
       const refused = await folders.prepare(name as WorkspaceId, base)
-      expect(refused).toMatchObject({ ok: false, error: { code: 'invalid_id' } })
+      expect(refused).toMatchObject(refusal('invalid_id'))
     }
     for (const commit of ['HEAD', '--all', base.slice(0, 10), '']) {
       expect(await folders.prepare(ws('a'), commit)).toMatchObject({ error: { code: 'invalid_commit' } })
@@ -202,7 +198,7 @@ describe.each([
     write(await prepared(again), { a: '1' })
     unwrap(await again.integrate((await captured(again)).commit, { message: '' }))
     const refused = await RunFolders.create({ project, home, run: RUN })
-    expect(refused).toMatchObject({ ok: false, error: { code: 'run_exists' } })
+    expect(refused).toMatchObject(refusal('run_exists'))
     expect(readFileSync(join(project, 'readme.md'), 'utf8')).toBe(someFiles['readme.md'])
     expect(await folders.head()).toBe(await again.head())
   })

@@ -1,51 +1,17 @@
-// A run's folders and merges. Every workspace works in a folder with a private git repository; what it made becomes a
-// commit, and commits are merged into the run's head. In the user's repository that adds refs below refs/parley/<run>/
-// and one branch at the end; a project that is no repository is copied first.
-import { type Clock, err, ok, ParleyError, type Result, type RunId, SystemClock, type WorkspaceId } from '@parley/core'
+// A run's folders and merges. Every workspace has a folder with a private git repository; its work becomes a commit,
+// and commits are merged into the run's head. A project that is no repository is copied first.
+import { type Clock, err, ok, ParleyError, type Result, type WorkspaceId } from '@parley/core'
 import { type CaptureOptions, capture } from './capture.ts'
 import { changesBetween, diffText, fileText, shownChange } from './files/changes.ts'
 import { finish, readFinished } from './finish.ts'
 import { draftMerge, headOf, type IntegrateOptions, integrate, startLine } from './integrate.ts'
 import { folderLimits } from './limits.ts'
-import type { Captured, Draft, Excerpt, FileChange, Finished, Integrated, ProjectFacts } from './model.ts'
-import { abandonSite, createSite, openSite } from './open.ts'
+import type { Captured, Draft, FileChange, Finished, Integrated, ProjectFacts } from './model.ts'
+import { abandonSite, createSite, openSite, type Start } from './open.ts'
 import { locate } from './project.ts'
 import { places, requireCommit, requireName, type Site } from './site.ts'
 import { inTurn } from './turns.ts'
 import { drop, dropAll, prepare } from './worktree.ts'
-
-export type { CaptureOptions } from './capture.ts'
-export type { IntegrateOptions } from './integrate.ts'
-export type {
-  Captured,
-  ChangeKind,
-  Draft,
-  Excerpt,
-  FileChange,
-  Finished,
-  Integrated,
-  MergeWay,
-  ProjectFacts,
-  RefusalReason,
-  RefusedChange,
-} from './model.ts'
-export { ProjectFactsSchema } from './model.ts'
-
-export interface CreateFoldersOptions {
-  /** Absolute path of the project's folder. */
-  readonly project: string
-  /** The run's own folder, made if it is missing. */
-  readonly home: string
-  readonly run: RunId
-  readonly clock?: Clock
-}
-
-export interface OpenFoldersOptions {
-  readonly facts: ProjectFacts
-  readonly home: string
-  readonly run: RunId
-  readonly clock?: Clock
-}
 
 export class RunFolders {
   readonly #site: Site
@@ -55,34 +21,28 @@ export class RunFolders {
   }
 
   /**
-   * For a new run; reads the project and writes nothing there but refs. Refuses with `git_missing`, `git_too_old`,
+   * For a new run; writes nothing to the project but refs. Refuses with `git_missing`, `git_too_old`,
    * `invalid_project`, `repository_empty`, `bare_repository`, `repository_not_trusted`, `project_too_large`,
    * `project_unusable`, or `run_exists` if the run has results already.
    */
-  static create(options: CreateFoldersOptions): Promise<Result<RunFolders>> {
-    return asResult(async () => new RunFolders(await createSite({ clock: new SystemClock(), ...options })))
+  static create(options: Start & { readonly project: string }): Promise<Result<RunFolders>> {
+    return asResult(async () => new RunFolders(await createSite(options)))
   }
 
   /** Takes back what a `create` that was cut off may have left in the project. Harmless to repeat. */
-  static abandon(options: CreateFoldersOptions): Promise<Result<void>> {
-    return asResult(() => abandonSite({ clock: new SystemClock(), ...options }))
+  static abandon(options: Start & { readonly project: string }): Promise<Result<void>> {
+    return asResult(() => abandonSite(options))
   }
 
-  /**
-   * The one folder of a project that its runs write to: the repository; undefined where it is in none, or cannot be
-   * read.
-   */
+  /** The repository, which is all of a project that its runs write to; undefined where there is none to read. */
   static async writtenTo(project: string, clock: Clock): Promise<string | undefined> {
     const location = await locate(project, clock).catch(() => undefined)
     return location?.gitDir
   }
 
-  /**
-   * Again after a restart, with the facts of then. Refuses with `project_gone` if the repository or its start commit is
-   * not there any more.
-   */
-  static open(options: OpenFoldersOptions): Promise<Result<RunFolders>> {
-    return asResult(async () => new RunFolders(await openSite({ clock: new SystemClock(), ...options })))
+  /** After a restart. Refuses with `project_gone` if the repository or its start commit is gone. */
+  static open(options: Start & { readonly facts: ProjectFacts }): Promise<Result<RunFolders>> {
+    return asResult(async () => new RunFolders(await openSite(options)))
   }
 
   /** Plain JSON, to be stored with the run. */
@@ -96,10 +56,7 @@ export class RunFolders {
     return [home, repository.gitDir]
   }
 
-  /**
-   * Above the folders of all workspaces: a git program in one of them must not look for a repository here or further
-   * up.
-   */
+  /** Above the folders of all workspaces: git in one of them must not look for a repository here or further up. */
   get ceiling(): string {
     return places.work(this.#site.home)
   }
@@ -119,9 +76,8 @@ export class RunFolders {
   }
 
   /**
-   * The absolute path of the agent's folder with exactly the commit's files: `<home>/work/<workspace>`, or,
-   * where the project is a subfolder of its repository, that subfolder inside it. Whatever was there before is gone. No
-   * process may be at work in it.
+   * Makes the agent's folder with exactly the commit's files, in place of whatever was there:
+   * `<home>/work/<workspace>`, or the project's subfolder inside it. No process may be at work in it.
    */
   prepare(workspace: WorkspaceId, commit: string): Promise<Result<string>> {
     return this.#inWorkspace(workspace, async () => {
@@ -132,8 +88,8 @@ export class RunFolders {
 
   /**
    * What the folder holds now as a commit on top of `parent`. Changes outside `paths` or the project, `.git` folders,
-   * changed submodules and files over the limit are put back and reported. What .gitignore files leave out is neither
-   * captured nor put back. The same files, parent, message and author give the same commit.
+   * changed submodules and files over the limit are put back and reported; ignored files are left alone. The same input
+   * gives the same commit.
    */
   capture(workspace: WorkspaceId, options: CaptureOptions): Promise<Result<Captured>> {
     return this.#inWorkspace(workspace, async () => {
@@ -142,7 +98,6 @@ export class RunFolders {
     })
   }
 
-  /** What differs between two commits. */
   async changes(from: string, to: string): Promise<FileChange[]> {
     requireCommit(from)
     requireCommit(to)
@@ -150,10 +105,7 @@ export class RunFolders {
     return (await changesBetween(contents, from, to)).map(each => shownChange(scope, each))
   }
 
-  /**
-   * Merges a commit into the head. Harmless to repeat; with conflicts, which are an answer and no error, nothing is
-   * changed.
-   */
+  /** Merges a commit into the head. Harmless to repeat; conflicts are an answer, and change nothing. */
   integrate(commit: string, options: IntegrateOptions): Promise<Result<Integrated>> {
     return asResult(async () => {
       requireCommit(commit)
@@ -173,18 +125,11 @@ export class RunFolders {
     })
   }
 
-  /**
-   * Files of a draft that do not fit together, as text: at most so many bytes of each, and of all together ten times
-   * that.
-   */
-  async excerpts({ commit, conflicts }: Draft, maxBytes: number): Promise<readonly Excerpt[]> {
+  /** Conflicting files of a draft as text: at most so many bytes of each, and of the first ten. */
+  async excerpts({ commit, conflicts }: Draft, maxBytes: number) {
+    const text = async (path: string) => (await this.show(commit, path, maxBytes)) ?? '[one side removed this file]'
     const shown = conflicts.slice(0, folderLimits.namedFiles)
-    return Promise.all(
-      shown.map(async path => ({
-        path,
-        text: (await this.show(commit, path, maxBytes)) ?? '[one side removed this file]',
-      })),
-    )
+    return Promise.all(shown.map(async path => ({ path, text: await text(path) })))
   }
 
   /** The difference as text for people; the end says if it was cut. */
@@ -195,10 +140,7 @@ export class RunFolders {
     return diffText(contents, { from, to, folder: facts.folder }, options.maxBytes)
   }
 
-  /**
-   * A file as text, cut after so many bytes; undefined if the commit has no such file. The path is relative to the
-   * project.
-   */
+  /** A file as text, cut after so many bytes; undefined if there is none. The path is relative to the project. */
   async show(commit: string, path: string, maxBytes: number): Promise<string | undefined> {
     requireCommit(commit)
     const { contents, scope } = this.#site
@@ -211,10 +153,7 @@ export class RunFolders {
     if (!done.ok) throw done.error
   }
 
-  /**
-   * Removes all folders and makes the result: a branch, if anything was integrated, or the folder `<home>/result`.
-   * Repeatable, after `clean` too.
-   */
+  /** Removes all folders and makes the result: a branch, if anything was merged, or `<home>/result`. Repeatable. */
   finish(): Promise<Result<Finished>> {
     return asResult(() => inTurn(`${this.#site.home}/finish`, () => finish(this.#site)))
   }

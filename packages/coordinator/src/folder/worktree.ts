@@ -1,5 +1,5 @@
-// The folder of a workspace: made anew for every turn, beside its place and moved there when it is whole, so that
-// nothing which a killed process left, or which an orphan of it still writes, can end up in it.
+// The folder of a workspace: made beside its place and moved there when it is whole, so that nothing that a killed
+// process left, or an orphan still writes, ends up in it.
 import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { WorkspaceId } from '@parley/core'

@@ -7,7 +7,7 @@ import type { AgentFunction } from '@parley/agents'
 import { err, type MachineFault, ParleyError, SystemClock } from '@parley/core'
 import { memoryDisks } from '@parley/trail/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { alice, Fixture, put } from '../testing/fixture.ts'
+import { alice, Fixture, put, refusal } from '../testing/fixture.ts'
 import { machineLimits } from './limits.ts'
 import { Machine, type MachineOptions } from './machine.ts'
 
@@ -194,7 +194,7 @@ test('on a read-only disk what people ask for is refused within seconds, nothing
     () => coordinator.interventions.abort(run, by),
     () => coordinator.interventions.abort(run, { ...by, task: 'a' }),
   ])
-    expect(await act()).toMatchObject({ ok: false, error: { code: 'trail_unavailable' } })
+    expect(await act()).toMatchObject(refusal('trail_unavailable'))
   await coordinator.close()
   disks.trail.mend()
   const entries = await fixture.trail.run(run).query({})

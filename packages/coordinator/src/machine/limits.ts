@@ -7,20 +7,14 @@ export const machineLimits = {
   /** Bytes that are free on a disk that is not full, and bytes of a probe write. */
   roomBytes: MiB,
   probeBytes: 64 * KiB,
-  /**
-   * Inodes that are free on a disk that is not full; on a small one this part of all. A disk that does not count them
-   * has any number.
-   */
+  /** Inodes free on a disk that is not full; on a small one this part of all. A disk may not count them at all. */
   roomInodes: 128,
   roomInodesPart: 1 / 16,
   /** Files that a probe opens at once. */
   probeFiles: 32,
   /** Folders that are looked at during one fault. */
   places: 16,
-  /**
-   * How often the same work may meet a fault in a row, each time with a sound machine in between, until that counts as
-   * its own failure.
-   */
+  /** Faults in a row, with a sound machine between them, until the same work's fault counts as its own failure. */
   faultsInARow: 8,
   /** Doublings of the wait between two probes. */
   growth: 16,
@@ -31,10 +25,7 @@ export const machineTimes = {
   /** The first wait until it is looked again; each next one is twice as long, up to the longest. */
   firstProbe: 500,
   probe: 5_000,
-  /**
-   * So long nothing may have failed before a fault counts as over; longer than a run waits until it writes to its trail
-   * again.
-   */
+  /** How long nothing may fail before a fault is over: longer than a run waits before it writes to its trail again. */
   quiet: 1_200,
   /** A fault that comes back within this time goes on with the waits of the last one. */
   forgotten: 60_000,

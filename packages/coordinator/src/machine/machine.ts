@@ -1,6 +1,5 @@
-// Whether the machine lets the node work. A fault of it holds everything up: no turn is taken, nothing that failed
-// counts against the work, and after growing waits it is looked whether the fault is over. Then everything goes on by
-// itself.
+// Whether the machine lets the node work. A fault of it holds everything up: no turn starts, nothing that failed counts
+// against the work, and probes with growing waits find out when the fault is over.
 import {
   type CancelTimer,
   type Clock,
@@ -20,35 +19,21 @@ export interface MachineOptions {
   readonly clock: Clock
   /** The profile's folder: always looked at, and named where an error names no place. */
   readonly folder: string
-  /**
-   * Looks whether these folders can be written and, for faults that are not of a disk, whether files and processes can
-   * be had. Never rejects.
-   */
+  /** Looks whether these folders can be written and, for other faults, files and processes had. Never rejects. */
   readonly probe: (fault: MachineFault | undefined, folders: readonly string[]) => Promise<MachineFault | undefined>
-  /**
-   * Room that is kept for such times. `restore` answers with what keeps it from being laid out again. Neither throws.
-   */
-  readonly reserve?: {
-    release(): void
-    restore(): Promise<MachineFault | undefined>
-  }
+  /** Room that is kept for a full disk. `restore` answers with the fault that prevents it. Neither throws. */
+  readonly reserve?: { release(): void; restore(): Promise<MachineFault | undefined> }
   /** Milliseconds, where the usual waits do not fit. */
   readonly times?: Partial<Readonly<Record<keyof typeof machineTimes, number>>>
   readonly log?: (level: 'info' | 'error', message: string, facts?: object) => void
-}
-
-interface Held {
-  readonly fault: MachineFault
-  readonly since: Ticks
 }
 
 export class Machine {
   readonly #options: MachineOptions
   readonly #times: Readonly<Record<keyof typeof machineTimes, number>>
   readonly #listeners = new Set<() => void>()
-  #held: Held | undefined
+  #held: { readonly fault: MachineFault; readonly since: Ticks } | undefined
   #newest: MachineFault | undefined
-  /** Where something failed during this fault. */
   readonly #places = new Set<string>()
   #reported = 0
   #ended = Number.NEGATIVE_INFINITY
@@ -62,7 +47,6 @@ export class Machine {
     this.#times = { ...machineTimes, ...options.times }
   }
 
-  /** What holds the node up; undefined while the machine is sound. */
   get held(): MachineView | undefined {
     if (!this.#held) return undefined
     const { fault, since } = this.#held
@@ -89,10 +73,7 @@ export class Machine {
     return () => this.#listeners.delete(listener)
   }
 
-  /**
-   * Takes an error to be the machine's if it is one, and holds everything up. `folder`: where it happened, if the error
-   * does not say.
-   */
+  /** Holds everything up if the error is the machine's. `folder`: where it happened, if the error does not say. */
   report(thrown: unknown, folder?: string): MachineFault | undefined {
     const found = machineFaultOf(thrown)
     if (!found) return undefined
@@ -101,15 +82,11 @@ export class Machine {
     return fault
   }
 
-  /**
-   * The same for an error that need not name its reason, as that of another program: whether its folders can be written
-   * decides.
-   */
+  /** For errors that need not name their reason, such as git's: whether the folders can be written decides. */
   async blame(thrown: unknown, folders: readonly string[]): Promise<MachineFault | undefined> {
     return this.report(thrown, folders[0]) ?? this.#held?.fault ?? this.look(folders)
   }
 
-  /** Looks at folders now. */
   async look(folders: readonly string[] = [this.#options.folder]): Promise<MachineFault | undefined> {
     const fault = await this.#options.probe(undefined, folders)
     if (fault) this.#begin(fault)
@@ -140,10 +117,9 @@ export class Machine {
   }
 
   /**
-   * Does something that can be repeated until the machine lets it succeed or fail by itself. A fault that comes back
-   * although every look finds the machine sound is the work's own, such as a file larger than what is left of the disk;
-   * what the trail cannot record never is. A fault may be over before anybody can look, and git does not always say
-   * what it met: what failed with the folders of a run is tried again either way.
+   * Repeats work until the machine lets it succeed or fail by itself. A fault that comes back although each look finds
+   * the machine sound is the work's own; what the trail cannot record never is. A fault may be over before a look, and
+   * git does not always name it: what failed with the folders of a run is tried again either way.
    */
   async through<T>(
     work: () => Promise<Result<T>>,
@@ -215,9 +191,7 @@ export class Machine {
     this.#places.clear()
     this.#ended = clock.now()
     const seconds = (this.#ended - since) / ticksPerMillisecond / 1000
-    log?.('info', `The machine is sound again after ${seconds.toFixed(1)} s: the work goes on.`, {
-      code: fault.code,
-    })
+    log?.('info', `The machine is sound again after ${seconds.toFixed(1)} s: the work goes on.`, { code: fault.code })
     this.#changed()
   }
 
@@ -235,11 +209,9 @@ export function isOfTrail(code: string): boolean {
   return code.startsWith('trail_') || code === 'index_failed'
 }
 
-const OF_FOLDERS: ReadonlySet<string> = new Set(['git_failed', 'folder_failed', 'repository_locked'])
-
 /** What the node itself does with the folders of a run: no agent has failed with it. */
 export function isOfFolders(code: string): boolean {
-  return OF_FOLDERS.has(code)
+  return code === 'git_failed' || code === 'folder_failed' || code === 'repository_locked'
 }
 
 function heldText(fault: MachineFault): string {

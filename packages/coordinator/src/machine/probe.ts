@@ -1,5 +1,5 @@
-// The machine, asked: whether a folder can be written, and whether files can be opened and processes started. What it
-// cannot tell is no fault.
+// Asks the machine whether a folder can be written, files opened and processes started. What it cannot tell is no
+// fault.
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, rm, stat, statfs } from 'node:fs/promises'

@@ -1,5 +1,5 @@
-// What the commits of a task say. Titles and names come from team files and people: a line break in one must not add a
-// trailer, and no control character reaches the terminal of whoever reads the log.
+// The commit messages of a task. Titles and names come from people: a line break must not add a trailer, and no control
+// character reaches a terminal.
 import { oneLine } from '@parley/core'
 
 export function commitMessage(

@@ -1,12 +1,12 @@
-// Who judges finished work before it is integrated, and what comes of it. Judges are workspaces like any other: what
-// they found is on the trail, what they cost is metered, and a restart runs them again.
+// Who judges finished work before it is merged, and the verdict. Judges are workspaces: their findings are on the
+// trail, their cost is metered, and a restart runs them again.
 
 import type { ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import type { JudgeFacts } from '../run/facts.ts'
 import type { PlannedTask } from '../team/team.ts'
 
-export type JudgeKind = JudgeFacts['kind']
+type JudgeKind = JudgeFacts['kind']
 
 /** In the order in which they are asked: the cheap one first. */
 export function judgedBy(task: PlannedTask): readonly JudgeKind[] {
@@ -16,12 +16,11 @@ export function judgedBy(task: PlannedTask): readonly JudgeKind[] {
 /** Judges that may fail themselves before the work is turned down for want of a judgement. */
 const JUDGE_ATTEMPTS = 2
 
-export type Next =
+type Next =
   | { readonly do: 'accept' | 'revise' | 'reject' }
   | { readonly do: 'ask'; readonly judge: JudgeKind }
   | { readonly do: 'wait' }
 
-/** What to do about a workspace whose work is complete. */
 export function evaluate(work: ProjectedWorkspace, task: PlannedTask, projection: RunProjection): Next {
   const judges = projection.judges(work.id)
   for (const kind of judgedBy(task)) {

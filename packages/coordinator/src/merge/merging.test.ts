@@ -114,7 +114,7 @@ test.each([
     error: { code: 'invalid_argument' },
   })
   const answer = decision === 'approve' ? { decision } : ({ decision, changes: { resolution: resolution! } } as const)
-  unwrap(await fixture.coordinator.gates.respond(gate!.id, { ...answer, principal: alice }))
+  await fixture.respond(gate!.id, { ...answer })
   const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'done', tasks: [{ attempt: 1 }, { attempt: 1 }, { attempt: 1 }] })
   expect(fixture.result(view, 'text')).toBe(text)
@@ -126,7 +126,7 @@ test.each([
 test('layered, ask: a person rejects, and the work is done again', async () => {
   const { fixture, run } = await rivals('merge: { conflicts: ask }', { ...together, more: third })
   const gate = await asked(fixture, run)
-  unwrap(await fixture.coordinator.gates.respond(gate.id, { decision: 'reject', principal: alice }))
+  await fixture.respond(gate.id, { decision: 'reject' })
   const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'done', tasks: [{ attempt: 1 }, { attempt: 2 }, { attempt: 1 }] })
   expect(fixture.result(view, 'text')).toBe(`${together.first}second\n`)
@@ -144,7 +144,7 @@ test('a proposal that a person turns down is followed by another', async () => {
     if (!gate) break
     proposals.push(gate.question.split('? ')[1]!.split(':')[0]!)
     const decision = proposals.length < 2 ? 'reject' : 'approve'
-    unwrap(await fixture.coordinator.gates.respond(gate.id, { decision, principal: alice }))
+    await fixture.respond(gate.id, { decision })
   }
   expect(proposals).toEqual(['coordinator_resolve', 'agent_rework'])
   expect(await fixture.over(run)).toMatchObject({ state: 'done', tasks: [{}, { attempt: 2 }, {}] })
@@ -206,7 +206,7 @@ test('evaluated: what the integrator finds against it goes to a person', async (
   const view = await fixture.until(run, ({ gates }) => gates.length > 0)
   expect(view.gates).toMatchObject([{ type: 'conflict_resolution', task: 'b' }])
   expect(JSON.stringify(view.gates[0]?.subject)).toContain('both cannot be true')
-  unwrap(await fixture.coordinator.gates.respond(view.gates[0]!.id, { decision: 'approve', principal: alice }))
+  await fixture.respond(view.gates[0]!.id, { decision: 'approve' })
   const done = await fixture.over(run)
   expect(done.state).toBe('done')
   // What she was asked to take in spite of it: the integrator's result.

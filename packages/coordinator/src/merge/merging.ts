@@ -1,11 +1,12 @@
-// Merging finished work as its task wants it (W-INT-06, -12). The trail decides first; the folders follow what it
-// decided, and do so again after a restart, since merging twice changes nothing.
+// Merges finished work as its task wants it (W-INT-06, -12). The trail decides first; the folders follow, again after a
+// restart, since merging twice changes nothing.
 
 import { type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
 import type { Coordinator, Delegate } from '@parley/kernel'
 import type { IntegrationStrategy } from '@parley/trail/events'
 import { ask } from '../ask.ts'
-import type { Draft, MergeWay, RunFolders } from '../folder/run-folders.ts'
+import type { MergeWay } from '../folder/model.ts'
+import type { RunFolders } from '../folder/run-folders.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { ProjectedConflict, ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
@@ -30,9 +31,8 @@ export interface Merging {
 }
 
 /**
- * Whether something else is being merged into the same line (W-INT-08): what is asked for then waits, and with it
- * everything that the other one needs to come to its end. Asked of the kernel itself, since what was begun a moment ago
- * counts.
+ * Whether another merge into the same line is open (W-INT-08): then this one waits, with everything that the other one
+ * needs to end. Asks the kernel, since the projection may lag behind.
  */
 export async function isLocked(handle: IntegratorHandle, source?: WorkspaceId): Promise<boolean> {
   const target = await handle.look()
@@ -74,7 +74,7 @@ async function mergeEvaluated(merging: Merging, work: ProjectedWorkspace): Promi
     await merging.merge(work, draft)
     return
   }
-  const result = made.checkpoints.findLast(each => each.final)
+  const result = finalOf(made)
   const found = readConflicts(result?.text ?? '')
   if (found.length > 0 && work.conflicts.length === 0) {
     await ask(merging.handle.reportConflicts(work.id, found, { baseAware: true }))
@@ -84,9 +84,12 @@ async function mergeEvaluated(merging: Merging, work: ProjectedWorkspace): Promi
   await ask(merging.handle.accept(work.id, how))
 }
 
-function mergersOf({ projection }: Merging, { id }: ProjectedWorkspace): ProjectedWorkspace[] {
-  return projection.about(id).filter(({ facts }) => facts?.kind === 'merge')
+/** Agents that made one of both versions, of the work or of its salvage, in order. */
+export function mergersOf({ projection }: Pick<Merging, 'projection'>, { id }: ProjectedWorkspace, since = 0) {
+  return projection.about(id).filter(({ facts, seq }) => facts?.kind === 'merge' && seq > since)
 }
+
+export const finalOf = (work: ProjectedWorkspace | undefined) => work?.checkpoints.findLast(each => each.final)
 
 /** Work that conflicts with what was merged before it: one conflict at a time. */
 export async function settleConflict(merging: Merging, work: ProjectedWorkspace, task: PlannedTask): Promise<void> {
@@ -94,15 +97,13 @@ export async function settleConflict(merging: Merging, work: ProjectedWorkspace,
   const conflict = work.conflicts.find(({ settled }) => settled === undefined)
   if (!conflict) return
   const { strategy, resolution } = await proposal(merging, work, task, conflict)
-  const made = mergersOf(merging, work)
-    .findLast(each => each.state === 'integrating')
-    ?.checkpoints.findLast(each => each.final)
+  const made = finalOf(mergersOf(merging, work).findLast(each => each.state === 'integrating'))
   const evaluated = work.integration?.strategy === 'evaluated'
   const result = evaluated && made ? { commit: made.commit ?? null } : undefined
   await ask(merging.handle.resolveConflict(work.id, conflict.id, strategy, resolution, result))
 }
 
-type Proposal = {
+interface Proposal {
   readonly strategy: 'coordinator_resolve' | 'agent_rework' | 'escalate'
   readonly resolution: string
 }
@@ -113,59 +114,43 @@ async function proposal(
   task: PlannedTask,
   conflict: ProjectedConflict,
 ): Promise<Proposal> {
+  const propose = (strategy: Proposal['strategy'], text: string) => ({ strategy, resolution: clip(text) })
   const { draft, files, shown } = await conflictText({ folders, line }, commitOf(work))
   const evaluated = work.integration?.strategy === 'evaluated'
-  const rework = clip(
+  const resources = conflict.resources.join(', ')
+  const rework = propose(
+    'agent_rework',
     evaluated
       ? `${conflict.description} Do the work again on the present state.`
-      : `The work conflicts with what was merged meanwhile, in: ${files || conflict.resources.join(', ')}. Do it again on the present state.\n${shown}`,
+      : `The work conflicts with what was merged meanwhile, in: ${files || resources}. Do it again on the present state.\n${shown}`,
   )
-  // A person has turned down an earlier proposal: then the work is done again, and if they do not want that either,
-  // they decide.
+  // A person turned down an earlier proposal: the work is done again; if they turn that down too, they decide.
   const turnedDown = projection.highway.ended('conflict_resolution', work.id)
   if (turnedDown?.action === 'reject') {
     const paused = turnedDown.gate.record.paused
     const before =
       paused.type === 'conflict_resolution' && paused.conflict === conflict.id ? paused.strategy : undefined
-    if (before === 'coordinator_resolve') return { strategy: 'agent_rework', resolution: rework }
-    if (before === 'agent_rework') return { strategy: 'escalate', resolution: clip(sideText('incoming', shown)) }
+    if (before === 'coordinator_resolve') return rework
+    if (before === 'agent_rework') return propose('escalate', sideText('incoming', shown))
   }
   if (evaluated && conflict.foundBy === 'runtime')
-    return {
-      strategy: 'coordinator_resolve',
-      resolution: clip(`The integrator read both versions of ${conflict.resources.join(', ')} and made one.`),
-    }
+    return propose('coordinator_resolve', `The integrator read both versions of ${resources} and made one.`)
   if (!evaluated && draft.conflicts.length === 0)
-    return {
-      strategy: 'coordinator_resolve',
-      resolution: clip(`clean three-way merge of ${conflict.resources.join(', ')}`),
-    }
-  if (task.merge.conflicts === 'rework') return { strategy: 'agent_rework', resolution: rework }
-  return {
-    strategy: 'escalate',
-    resolution: clip(
-      evaluated
-        ? `Take the result of the integrator in spite of this.`
-        : sideText(
-            'incoming',
-            `Whose version of ${files} is taken: incoming is this work, existing is what was merged before.\n${shown}`,
-          ),
-    ),
-  }
+    return propose('coordinator_resolve', `clean three-way merge of ${resources}`)
+  if (task.merge.conflicts === 'rework') return rework
+  if (evaluated) return propose('escalate', 'Take the result of the integrator in spite of this.')
+  const sides = `Whose version of ${files} is taken: incoming is this work, existing is what was merged before.`
+  return propose('escalate', sideText('incoming', `${sides}\n${shown}`))
 }
 
 /** What a commit would be merged with, and the files that do not fit together as a person is shown them. */
-export async function conflictText(
-  { folders, line }: Pick<Merging, 'folders' | 'line'>,
-  commit: string,
-): Promise<{ readonly draft: Draft; readonly files: string; readonly shown: string }> {
+export async function conflictText({ folders, line }: Pick<Merging, 'folders' | 'line'>, commit: string) {
   const draft = unwrap(await folders.draft(commit, line))
   const excerpts = await folders.excerpts(draft, coordinatorLimits.excerptBytes)
   const shown = excerpts.map(({ path, text }) => `${path}:\n${text}`).join('\n')
   return { draft, files: draft.conflicts.join(', '), shown }
 }
 
-/** Work that the trail says is merged. */
 interface Merged {
   readonly work: ProjectedWorkspace
   readonly seq: number
@@ -183,8 +168,7 @@ function mergedOf(work: ProjectedWorkspace, task: PlannedTask): Merged | undefin
       message: `Salvaged: ${commitMessage(task, { 'Parley-Checkpoint': salvage.checkpoint })}`,
     }
   if (merged === undefined || state !== 'closed') return undefined
-  const commit = checkpoints.findLast(each => each.final)?.commit
-  return { work, seq: merged, commit, message: commitMessage(task) }
+  return { work, seq: merged, commit: finalOf(work)?.commit, message: commitMessage(task) }
 }
 
 /** Folders follow the trail: whatever it says is merged and is not in its line yet, in the order of the trail. */
@@ -229,7 +213,7 @@ async function wayOf(
 }
 
 function commitOf(work: ProjectedWorkspace): string {
-  return work.checkpoints.findLast(each => each.final)?.commit ?? work.facts!.commit
+  return finalOf(work)?.commit ?? work.facts!.commit
 }
 
 export function clip(text: string): string {

@@ -141,7 +141,7 @@ test.each([
     expect(gate!.question).toContain('in text')
     await fixture.restart()
     const answer = decision === 'modify' ? { decision, changes: { resolution: resolution! } } : ({ decision } as const)
-    unwrap(await fixture.coordinator.gates.respond(gate!.id, { ...answer, principal: alice }))
+    await fixture.respond(gate!.id, { ...answer })
     const view = await fixture.over(run)
     expect(fixture.result(view, 'text')).toBe(expected)
     expect(view.tasks[0]?.salvage?.state).toBe(decision === 'reject' ? 'discarded' : 'merged')
@@ -167,10 +167,9 @@ test('an agent judges what was left, and what it makes of it is merged', async (
       return 'Half of it.'
     },
   })
-  const run = await fixture.solve(team(', salvage: { by: judge, prompt: "Be strict about {intent}" }'), {
+  const view = await fixture.finished(team(', salvage: { by: judge, prompt: "Be strict about {intent}" }'), {
     intent: 'taste',
   })
-  const view = await fixture.over(run)
   expect(told[0]).toContain('Be strict about taste')
   expect(told[0]).toContain('it broke')
   expect(fixture.result(view, 'part')).toBe('good\n')
@@ -211,13 +210,11 @@ test('a person who asked for the end and waited in vain is asked about what was 
   })
   const run = await fixture.solve(team('').replace('attempts: 1', 'attempts: 3'))
   await kept.promise
-  unwrap(
-    await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'Enough', task: 'a', grace: 300 }),
-  )
+  await fixture.abort(run, { reason: 'Enough', task: 'a', grace: 300 })
   const view = await fixture.until(run, ({ gates }) => gates.length > 0)
   expect(view.tasks[0]).toMatchObject({ state: 'failed', attempt: 1, salvage: { state: 'offered' } })
   expect(view.tasks[0]?.note).toContain('alice asked for that: Enough')
-  unwrap(await fixture.coordinator.gates.respond(run, { principal: alice, decision: 'approve' }))
+  await fixture.respond(run, { decision: 'approve' })
   const over = await fixture.over(run)
   expect(fixture.result(over, 'part')).toBe('x\n')
 })
@@ -240,7 +237,7 @@ test.each([
     const [gate] = gates
     if (gate!.task === 'a') question ||= gate!.question
     const answer = gate!.task === 'a' ? decision : 'approve'
-    unwrap(await fixture.coordinator.gates.respond(gate!.id, { principal: alice, decision: answer }))
+    await fixture.respond(gate!.id, { decision: answer })
   }
   expect(question).toBe('May what is left of "The first" be taken over?')
   const view = await fixture.over(run)
@@ -266,9 +263,9 @@ plan:
 `)
   const { gates } = await fixture.until(run, view => view.gates.length > 0)
   expect(gates).toMatchObject([{ type: 'integration', task: 'a' }])
-  unwrap(await fixture.coordinator.gates.respond(gates[0]!.id, { principal: alice, decision: 'approve' }))
+  await fixture.respond(gates[0]!.id, { decision: 'approve' })
   const whole = await fixture.until(run, view => view.gates[0]?.task === 't')
-  unwrap(await fixture.coordinator.gates.respond(whole.gates[0]!.id, { principal: alice, decision: 'approve' }))
+  await fixture.respond(whole.gates[0]!.id, { decision: 'approve' })
   const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'failed' })
   expect(fixture.result(view, 'part')).toBe('x\n')
@@ -289,8 +286,7 @@ test('two evaluated merges one after the other: neither waits for the other in a
       return 'done'
     }
   const fixture = await Fixture.open({ one: work('a'), two: work('b'), judge: () => 'Both.' })
-  const run = await fixture.solve(team('', 'merge: { strategy: evaluated, by: judge }'))
-  const view = await fixture.over(run)
+  const view = await fixture.finished(team('', 'merge: { strategy: evaluated, by: judge }'))
   expect(view).toMatchObject({ state: 'done', tasks_done: 2 })
   expect(fixture.result(view, 'a')).toBe('x\n')
   expect(fixture.result(view, 'b')).toBe('x\n')

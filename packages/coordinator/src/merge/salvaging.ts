@@ -1,9 +1,10 @@
 // What failed work left (W-INT-18 to -20): who judges it, where that stands, and the steps to its merge. The trail
-// decides, as for all other work; the task stays failed whatever comes of it.
+// decides, as for all work; the task stays failed.
 import { unwrap, type WorkspaceId } from '@parley/core'
 import { ask } from '../ask.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { isEnding } from '../plan/finality.ts'
+import { isSalvage } from '../projection/highway.ts'
 import type {
   ProjectedCheckpoint,
   ProjectedConflict,
@@ -14,7 +15,7 @@ import type { RunProjection } from '../projection/run-projection.ts'
 import type { Salvage } from '../team/moving-work-fields.ts'
 import type { PlannedTask } from '../team/team.ts'
 import { failureText } from '../view/failure-text.ts'
-import { clip, conflictText, isLocked, type Merging } from './merging.ts'
+import { clip, conflictText, finalOf, isLocked, type Merging, mergersOf } from './merging.ts'
 import { sideText } from './side.ts'
 import { readConflicts, readUnusable } from './verdict.ts'
 
@@ -28,7 +29,6 @@ export function candidateOf({ state, facts, checkpoints }: ProjectedWorkspace): 
   return kept.findLast(each => each.final) ?? kept.at(-1)
 }
 
-/** The newest attempt at a task that left something. */
 export function leftOf(projection: RunProjection, task: ProjectedTask): ProjectedWorkspace | undefined {
   const attempts = task.attempts.map(id => projection.workspaces.get(id))
   return attempts.findLast(each => each !== undefined && candidateOf(each) !== undefined)
@@ -46,11 +46,8 @@ function decisionOf(projection: RunProjection, { id }: ProjectedWorkspace) {
   return said?.kind === 'salvage' ? said : undefined
 }
 
-/**
- * Whoever asked an agent to finish, and waited in vain, is there to be asked about what it left; a run that is ended
- * asks nobody.
- */
-export function choiceOf(projection: RunProjection, work: ProjectedWorkspace, planned: PlannedTask): Salvage {
+/** A person who asked an agent to finish in vain is there to be asked; a run that is ended asks nobody. */
+function choiceOf(projection: RunProjection, work: ProjectedWorkspace, planned: PlannedTask): Salvage {
   const ended = projection.controls.some(each => each.kind === 'abort' && each.task === undefined)
   if (ended || projection.timeRunsOut) return { way: 'never' }
   const inVain = work.trigger === 'graceful_termination_expired' && isEnding(projection, planned.id)
@@ -68,11 +65,8 @@ export function standOf(
   if (salvage?.open) return 'open'
   if (salvage?.merged !== undefined) return 'merged'
   const said = decisionOf(projection, work)
-  const refused = projection.highway.ended('integration', work.id)?.gate.record.paused
-  const turnedDown =
-    refused?.type === 'integration' &&
-    refused.mode === 'salvage' &&
-    projection.highway.ended('integration', work.id)?.action === 'reject'
+  const answer = projection.highway.ended('integration', work.id)
+  const turnedDown = answer?.action === 'reject' && isSalvage(answer.gate)
   if (salvage || said?.take === false || turnedDown) return 'discarded'
   if (said?.take) return 'wanted'
   if (!final) return 'none'
@@ -80,7 +74,6 @@ export function standOf(
   return way === 'never' ? 'none' : way === 'ask' ? 'offered' : 'wanted'
 }
 
-/** One step of a salvage that is wanted or open. */
 export async function salvageWork(merging: Merging, work: ProjectedWorkspace, planned: PlannedTask): Promise<void> {
   const { projection, handle } = merging
   const { salvage } = work
@@ -103,12 +96,9 @@ export async function salvageWork(merging: Merging, work: ProjectedWorkspace, pl
     await ask(handle.mergeSalvage(work.id, { commit: null }, { baseAware: true }))
     return
   }
-  const description = `What failed work left does not fit what was merged meanwhile, in: ${draft.conflicts.join(', ')}.`
-  const found = {
-    type: 'content_overlap',
-    resources: draft.conflicts,
-    description: clip(description),
-  } as const
+  const resources = draft.conflicts
+  const description = `What failed work left does not fit what was merged meanwhile, in: ${resources.join(', ')}.`
+  const found = { type: 'content_overlap', resources, description: clip(description) } as const
   await ask(handle.reportConflicts(work.id, [found], { baseAware: true }))
 }
 
@@ -120,9 +110,9 @@ function judge(projection: RunProjection, work: ProjectedWorkspace, planned: Pla
 
 async function judgedByAgent(merging: Merging, work: ProjectedWorkspace): Promise<void> {
   const { handle } = merging
-  const judges = judgesOf(merging.projection, work)
+  const judges = mergersOf(merging, work, work.salvage?.seq)
   if (judges.some(each => each.ended === undefined && each.state !== 'integrating')) return
-  const result = judges.findLast(each => each.state === 'integrating')?.checkpoints.findLast(each => each.final)
+  const result = finalOf(judges.findLast(each => each.state === 'integrating'))
   if (!result) {
     if (judges.length >= coordinatorLimits.mergeAttempts) await ask(handle.discardSalvage(work.id))
     else await merging.merge(work, unwrap(await merging.folders.draft(commitOf(work), merging.line)))
@@ -137,11 +127,6 @@ async function judgedByAgent(merging: Merging, work: ProjectedWorkspace): Promis
   else await ask(handle.mergeSalvage(work.id, { commit: result.commit ?? null }, { baseAware: true }))
 }
 
-/** Those of this salvage: the work may have been merged by an agent before it failed. */
-function judgesOf(projection: RunProjection, { id, salvage }: ProjectedWorkspace): ProjectedWorkspace[] {
-  return projection.about(id).filter(each => each.facts?.kind === 'merge' && each.seq > (salvage?.seq ?? 0))
-}
-
 async function settle(
   merging: Merging,
   work: ProjectedWorkspace,
@@ -150,9 +135,7 @@ async function settle(
 ): Promise<void> {
   const { projection, handle } = merging
   if (projection.highway.waits('conflict_resolution', work.id)) return
-  const result = judgesOf(projection, work)
-    .at(-1)
-    ?.checkpoints.findLast(each => each.final)
+  const result = finalOf(mergersOf(merging, work, work.salvage?.seq).at(-1))
   const agent = judge(projection, work, planned) !== undefined
   const turnedDown = projection.highway.ended('conflict_resolution', work.id)?.action === 'reject'
   const made = agent && result ? { commit: result.commit ?? null } : undefined
@@ -178,7 +161,6 @@ async function settle(
   await ask(handle.resolveConflict(work.id, conflict.id, 'escalate', clip(resolution), made))
 }
 
-/** Of the checkpoint that is being saved. */
 export function commitOf(work: ProjectedWorkspace): string {
   const chosen = work.checkpoints.find(({ id }) => id === work.salvage?.checkpoint)
   return chosen?.commit ?? candidateOf(work)?.commit ?? work.facts!.commit

@@ -1,5 +1,5 @@
-// Whose version of a file is taken where two do not fit together and a person decides. WACP has a text for a
-// resolution: its first line is the decision and nothing else, what stands behind it is shown to the person.
+// Whose version of a file is taken where a person decides. The first line of WACP's resolution is the decision; the
+// rest is shown to the person.
 export const SIDES = ['incoming', 'existing'] as const
 export type Side = (typeof SIDES)[number]
 

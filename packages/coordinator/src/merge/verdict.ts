@@ -1,11 +1,11 @@
-// What a reviewer says: the last line that begins with one of three words decides, and what stands before and behind it
-// is the feedback. Agents write these texts, so every expression is for one line and takes time in proportion to it.
+// Reads verdicts: the last line that begins with one of three words decides, the rest is feedback. Agents write these
+// texts, so every expression works on one line in linear time.
 import { CONFLICT_TYPES, type ConflictType } from '@parley/trail/events'
 
-export const VERDICTS = ['accept', 'revise', 'reject'] as const
+const VERDICTS = ['accept', 'revise', 'reject'] as const
 export type Verdict = (typeof VERDICTS)[number]
 
-export interface Judgement {
+interface Judgement {
   readonly verdict: Verdict
   readonly feedback: string
 }
@@ -36,7 +36,7 @@ function withoutMarks(text: string): string {
 
 const LINE_END = /[\n\r\u2028\u2029]/
 
-export interface FoundConflict {
+interface FoundConflict {
   readonly type: ConflictType
   readonly resources: readonly string[]
   readonly description: string
@@ -44,10 +44,7 @@ export interface FoundConflict {
 
 const CONFLICT = /^[\s>*_#`-]*CONFLICT\s+(\w+)\s*:\s*(\S.*)$/i
 
-/**
- * What an integrator found against a merge: lines `CONFLICT type: what`. A type that there is not is taken for a
- * contradiction.
- */
+/** What an integrator found: lines `CONFLICT type: what`. An unknown type counts as a contradiction. */
 export function readConflicts(text: string): FoundConflict[] {
   return text.split(LINE_END).flatMap(line => {
     const [, type, description] = CONFLICT.exec(line) ?? []

@@ -1,34 +1,30 @@
-// The budgets of a run at work: how far each limit is used, and raising one. The coordinator is told a new limit by
-// mail into the root, which keeps it for later attempts; the kernel has that of work which goes on already.
-import { ok, type Result, type RunId, type WorkspaceId } from '@parley/core'
+// Lists and raises the budgets of a run at work. Mail into the root tells the coordinator of a new limit for later
+// attempts; the kernel raises that of work in progress.
+
+import { ok, type Result, type RunId, refuse, type WorkspaceId } from '@parley/core'
 import { kernelDefaults, limitOf, type UserHandle } from '@parley/kernel'
 import { BUDGET_DIMENSIONS, type BudgetDimension } from '@parley/trail/events'
-import { plannedTasks, runLimits, taskLimits, type Used, usedBy, workspacesOf } from '../plan/spending.ts'
+import { given } from '../given.ts'
+import { runLimits, taskLimits, type Used, usedBy, workspacesOf } from '../plan/spending.ts'
 import type { RunDriver } from '../run/run-driver.ts'
 import { type Limits, workspaceBudget } from '../team/budget-fields.ts'
 import type { BudgetView } from '../view/people-view.ts'
-import { type ActsHost, type By, driving, refuse, tellCoordinator } from './acts.ts'
+import { Acts, type By } from './acts.ts'
 
-export interface BudgetRaise {
+interface BudgetRaise {
   /** The run without it. */
   readonly task?: string | undefined
   readonly dimension: string
   readonly limit: number
 }
 
-export class Budgets {
-  readonly #host: Pick<ActsHost, 'runtime' | 'drivers'>
-
-  constructor(host: Pick<ActsHost, 'runtime' | 'drivers'>) {
-    this.#host = host
-  }
-
+export class Budgets extends Acts {
   async list(run: RunId): Promise<Result<readonly BudgetView[]>> {
-    const driver = driving(this.#host, run)
+    const driver = this.driving(run)
     if (!driver.ok) return driver
     const { projection } = driver.value
     const views = limitViews('run', runLimits(projection), usedBy(projection.workspaces.values()))
-    for (const planned of plannedTasks(projection.facts?.plan ?? []).values()) {
+    for (const planned of projection.plan.values()) {
       const task = projection.task(planned.id)
       const used = usedBy(task ? workspacesOf(projection, task) : [])
       views.push(...limitViews(planned.id, taskLimits(projection, planned), used, task?.attempts.at(-1)))
@@ -36,9 +32,8 @@ export class Budgets {
     return ok(views)
   }
 
-  /** A higher limit for a task's work, or for the run. */
   async raise(run: RunId, { principal, ...raise }: BudgetRaise & By): Promise<Result<void>> {
-    const driver = driving(this.#host, run)
+    const driver = this.driving(run)
     if (!driver.ok) return driver
     const { projection } = driver.value
     const { task, limit } = raise
@@ -48,22 +43,17 @@ export class Budgets {
         'invalid_argument',
         `'${raise.dimension}' is no dimension of a budget; use ${BUDGET_DIMENSIONS.join(', ')}.`,
       )
-    const planned = task === undefined ? undefined : plannedTasks(projection.facts?.plan ?? []).get(task)
+    const planned = task === undefined ? undefined : projection.plan.get(task)
     if (task !== undefined && !planned) return refuse('not_found', `There is no task ${task} in ${run}.`)
     const limits = planned ? taskLimits(projection, planned) : runLimits(projection)
     const old = limits[dimension]
     if (old === undefined)
       return refuse('invalid_argument', `${task ?? 'The run'} has no ${dimension}, so there is nothing to raise.`)
     if (!(limit > old)) return refuse('invalid_argument', `The ${dimension} is ${old} already; name a higher one.`)
-    const user = this.#host.runtime.user(principal.id)
+    const user = this.host.runtime.user(principal.id)
     const raised = await this.#raiseAtWork(user, run, driver.value, task, dimension, limit - old)
     if (!raised.ok) return raised
-    const told = await tellCoordinator(this.#host, principal, run, {
-      parley: 'budget',
-      dimension,
-      limit,
-      ...(task !== undefined && { task }),
-    })
+    const told = await this.tell(principal, run, { parley: 'budget', dimension, limit, ...given({ task }) })
     await driver.value.poke()
     return told.ok ? ok(undefined) : told
   }
@@ -80,7 +70,7 @@ export class Budgets {
     const id = task === undefined ? undefined : projection.task(task)?.attempts.at(-1)
     const work = id && projection.workspaces.get(id)
     if (!work || !['idle', 'active', 'blocked'].includes(work.state)) return ok(undefined)
-    const { runtime } = this.#host
+    const { runtime } = this.host
     const own = await runtime.read(run, state => limitOf(state.workspaces.get(work.id)?.budget, dimension))
     if (own === undefined) return ok(undefined)
     return user.raiseBudget(run, work.id, workspaceBudget({ [dimension]: own + more })!)

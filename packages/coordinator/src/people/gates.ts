@@ -1,5 +1,4 @@
-// What waits for people, and their answers (W-HWY): gates, questions of agents, and what failed work left. The kernel's
-// user handle checks and records every answer.
+// What waits for people, and their answers (W-HWY): gates, questions of agents, and what failed work left.
 import {
   err,
   type GateDecision,
@@ -11,49 +10,47 @@ import {
   type QuestionAnswer,
   type Result,
   type RunId,
+  refuse,
   type SignalId,
 } from '@parley/core'
 import type { UserHandle } from '@parley/kernel'
 import { coordinatorDefaults } from '../limits.ts'
 import { SIDES, sideOf } from '../merge/side.ts'
+import type { RunsHost } from '../run/runs-host.ts'
+import { oldestFirst } from '../view/gate-view.ts'
 import type { GateView } from '../view/people-view.ts'
-import { type ActsHost, type By, refuse, unwritable } from './acts.ts'
+import type { RunList } from '../view/run-list.ts'
+import { Acts, type By } from './acts.ts'
 import { meantGates } from './meant-gates.ts'
 import type { Salvages } from './salvages.ts'
 
-export interface GatesHost extends ActsHost {
-  readonly find: (text: string) => Promise<Result<RunId>>
+/** Refuses with the kernel's codes, and with `ambiguous` for short ids. */
+export class Gates extends Acts {
+  readonly #runs: Pick<RunList, 'find'>
   /** Decides about what failed work left, where no gate of the kernel stands behind the question. */
-  readonly salvages: Pick<Salvages, 'decide'>
-}
+  readonly #salvages: Pick<Salvages, 'decide'>
 
-/**
- * Refusals have the kernel's codes: `permission_denied`, `invalid_state`, `invalid_argument`, `not_found`; and
- * `ambiguous` for short ids.
- */
-export class Gates {
-  readonly #host: GatesHost
-
-  constructor(host: GatesHost) {
-    this.#host = host
+  constructor(host: RunsHost, runs: Pick<RunList, 'find'>, salvages: Pick<Salvages, 'decide'>) {
+    super(host)
+    this.#runs = runs
+    this.#salvages = salvages
   }
 
   /** Everything that waits for a person, the oldest first; of one run, if one is named. */
   async list(run?: RunId): Promise<readonly GateView[]> {
-    const { drivers } = this.#host
+    const { drivers } = this.host
     const chosen = run === undefined ? [...drivers.values()] : [drivers.get(run)]
-    const views = chosen.flatMap(each => each?.view.gates ?? [])
-    return views.toSorted((one, other) => (one.since < other.since ? -1 : 1))
+    return oldestFirst(chosen.flatMap(each => each?.view.gates ?? []))
   }
 
   /** The same as it is now, and again after every change. */
   async *watch(signal?: AbortSignal): AsyncIterable<readonly GateView[]> {
-    const { clock, drivers, machine } = this.#host
+    const { clock, drivers, machine } = this.host
     let before: string | undefined
     while (!signal?.aborted) {
       const changed = Promise.withResolvers<void>()
       const stop = () => changed.resolve()
-      const offs = [...[...drivers.values()].map(driver => driver.onChange(stop)), machine.onChange(stop)]
+      const offs = [...drivers.values(), machine].map(each => each.onChange(stop))
       signal?.addEventListener('abort', stop)
       try {
         const now = await this.list()
@@ -71,10 +68,7 @@ export class Gates {
     }
   }
 
-  /**
-   * Answers a gate by its id or a unique beginning of it, or by its run: then every task of its plan that waits is
-   * answered, each by itself.
-   */
+  /** Answers a gate by its id or a unique beginning of it; by its run, every task of its plan that waits. */
   async respond(
     text: string,
     { principal, ...decision }: GateDecision & By,
@@ -84,9 +78,9 @@ export class Gates {
     const run = found.value[0].run as RunId
     const noSide = found.value.map(view => noSideIn(view, decision)).find(each => each !== undefined)
     if (noSide) return noSide
-    const refused = await unwritable(this.#host, run)
+    const refused = await this.unwritable(run)
     if (refused) return refused
-    const user = this.#host.runtime.user(principal.id)
+    const user = this.host.runtime.user(principal.id)
     let failed: ParleyError | undefined
     const answered: string[] = []
     for (const view of found.value) {
@@ -98,7 +92,7 @@ export class Gates {
       if (result.ok) answered.push(id)
       else failed ??= result.error
     }
-    await this.#host.drivers.get(run)?.poke()
+    await this.host.drivers.get(run)?.poke()
     if (failed && answered.length === 0) return err(failed)
     return ok({ run, gates: answered })
   }
@@ -111,7 +105,7 @@ export class Gates {
   ): Promise<Result<unknown>> {
     if (decision === 'modify')
       return refuse('invalid_argument', 'What failed work left is taken over or not: approve or reject it.')
-    return this.#host.salvages.decide(run, { principal, task, take: decision === 'approve', reason })
+    return this.#salvages.decide(run, { principal, task, take: decision === 'approve', reason })
   }
 
   /** Answers a question by its id, by a unique beginning of it, or by its run if there is just one. */
@@ -122,21 +116,21 @@ export class Gates {
     const run = view.run as RunId
     if (answer.answer === 'envelope' && answer.text.trim() === '')
       return refuse('invalid_argument', 'A reply needs a text.')
-    const refused = await unwritable(this.#host, run)
+    const refused = await this.unwritable(run)
     if (refused) return refused
     const told =
       answer.answer === 'envelope'
         ? ({ type: 'envelope', payload: { format: 'text', content: answer.text } } as const)
         : ({ type: answer.answer === 'abort' ? 'abort' : 'delegation' } as const)
-    const user = this.#host.runtime.user(principal.id)
+    const user = this.host.runtime.user(principal.id)
     const result = await user.answerEscalation(run, view.id as SignalId, told)
-    await this.#host.drivers.get(run)?.poke()
+    await this.host.drivers.get(run)?.poke()
     return result.ok ? ok({ run }) : result
   }
 
   /** What a name means, or none; `last` is the newest run. See `meantGates`. */
   async find(name: string | undefined, kind: GateView['kind']): Promise<Result<readonly [GateView, ...GateView[]]>> {
-    const run = name === 'last' ? await this.#host.find(name) : undefined
+    const run = name === 'last' ? await this.#runs.find(name) : undefined
     if (run && !run.ok) return run
     return meantGates(await this.list(), run?.value ?? name, kind)
   }

@@ -4,13 +4,8 @@ import { Runtime } from '@parley/kernel'
 import { openTrail } from '@parley/trail'
 import { type EventBody, type EventType, GATE_TYPES } from '@parley/trail/events'
 import { expect, test } from 'vitest'
-import { alice, Fixture, put } from '../testing/fixture.ts'
+import { aborted, alice, Fixture, planned, put, refusal, writes } from '../testing/fixture.ts'
 import type { GateView } from '../view/people-view.ts'
-
-const write = (path: string, text: string) => (input: TurnInput) => {
-  put(input.folder!, path, `${text}\n`)
-  return `wrote ${path}`
-}
 
 const solo = (extra = '') => `version: 1\nname: solo\nagents:\n  one: { command: [scripted, one] }\n${extra}`
 
@@ -51,7 +46,7 @@ const gateOf = async (fixture: Fixture, run: RunId, type: GateView['type']): Pro
 }
 
 test('with an approval of its own each task is approved under the name of whoever asked', async () => {
-  const fixture = await Fixture.open({ one: write('1', 'x'), two: write('2', 'x') })
+  const fixture = await Fixture.open({ one: writes('1', 'x'), two: writes('2', 'x') })
   const run = await fixture.solve(pair())
   expect((await fixture.over(run)).state).toBe('done')
   const resolved = await trail(fixture, run, 'gate_resolved')
@@ -67,11 +62,11 @@ test('W-HWY-13 what is planned later waits for the person, also where the reques
   let planned = false
   const fixture = await Fixture.open({
     one: async input => {
-      if (!planned) await new Promise(resolve => input.signal.addEventListener('abort', resolve))
-      return write('1', 'x')(input)
+      if (!planned) await aborted(input)
+      return writes('1', 'x')(input)
     },
     two: async input => {
-      await new Promise(resolve => input.signal.addEventListener('abort', resolve))
+      await aborted(input)
       return ''
     },
   })
@@ -86,16 +81,16 @@ test('W-HWY-13 what is planned later waits for the person, also where the reques
   expect(view.gates).toMatchObject([{ type: 'task_approval', addressee: 'alice', waits_for: 'person' }])
   const approved = async () => (await trail(fixture, run, 'task_approved')).map(({ actor }) => actor)
   expect(await approved()).toEqual(['alice', 'alice'])
-  unwrap(await fixture.coordinator.gates.respond(view.gates[0]!.id, { decision: 'approve', principal: alice }))
+  await fixture.respond(view.gates[0]!.id, { decision: 'approve' })
   expect(await approved()).toEqual(['alice', 'alice', 'alice'])
   const reasons = (await trail(fixture, run, 'gate_resolved')).map(({ body }) => (body as Resolved).reason)
   const given = 'approved with the request'
   expect(reasons).toEqual([given, given, undefined])
-  unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'enough' }))
+  await fixture.abort(run, { reason: 'enough' })
 })
 
 test('gated: every transition waits for a person, in a restart too, and then the run is done', async () => {
-  const fixture = await Fixture.open({ one: write('1', 'x'), two: write('2', 'x') })
+  const fixture = await Fixture.open({ one: writes('1', 'x'), two: writes('2', 'x') })
   const run = await fixture.solve(pair('gates: { preset: gated }\n'), { approved: false })
   const seen = new Set<string>()
   for (let rounds = 0; rounds < 40; rounds++) {
@@ -109,7 +104,7 @@ test('gated: every transition waits for a person, in a restart too, and then the
         await fixture.restart()
         expect((await fixture.coordinator.gates.list(run)).map(({ id }) => id)).toContain(gate.id)
       }
-      unwrap(await fixture.coordinator.gates.respond(gate.id, { decision: 'approve', principal: alice }))
+      await fixture.respond(gate.id, { decision: 'approve' })
     }
   }
   expect((await fixture.over(run)).state).toBe('done')
@@ -121,7 +116,7 @@ test('gated: every transition waits for a person, in a restart too, and then the
 }, 60_000)
 
 test('supervised: what nobody answers falls to the coordinator, which lets it go on', async () => {
-  const fixture = await Fixture.open({ one: write('1', 'x') })
+  const fixture = await Fixture.open({ one: writes('1', 'x') })
   const gates = 'gates: { preset: supervised, task_approval: { timeout: 500ms }, integration: { timeout: 500ms } }\n'
   const run = await fixture.solve(solo(gates), { approved: false })
   expect((await fixture.over(run)).state).toBe('done')
@@ -136,20 +131,17 @@ test.each([
   ['approve', 'done'],
   ['reject', 'rejected'],
 ] as const)('a task that nobody looks at falls back to %s', async (fallback, state) => {
-  const fixture = await Fixture.open({ one: write('1', 'x') })
+  const fixture = await Fixture.open({ one: writes('1', 'x') })
   const gates = `gates: { task_approval: { timeout: 50ms, fallback: ${fallback} } }\n`
-  const run = await fixture.solve(solo(gates), { approved: false })
-  expect((await fixture.over(run)).state).toBe(state)
+  expect((await fixture.finished(solo(gates), { approved: false })).state).toBe(state)
 })
 
 test('a rejected merge is the end of the task, and says who and why', async () => {
-  const fixture = await Fixture.open({ one: write('1', 'x') })
+  const fixture = await Fixture.open({ one: writes('1', 'x') })
   const run = await fixture.solve(solo('gates: { task_approval: { on: false }, integration: { on: true } }\n'))
   const gate = await gateOf(fixture, run, 'integration')
   expect(gate.question).toContain('(one file)')
-  unwrap(
-    await fixture.coordinator.gates.respond(gate.id, { decision: 'reject', reason: 'Not this.', principal: alice }),
-  )
+  await fixture.respond(gate.id, { decision: 'reject', reason: 'Not this.' })
   const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'failed', tasks: [{ state: 'failed', attempt: 1 }] })
   expect(view.tasks[0]?.note).toBe('alice did not let it be merged: Not this.')
@@ -157,10 +149,10 @@ test('a rejected merge is the end of the task, and says who and why', async () =
 })
 
 test('a rejected workspace is not asked for again', async () => {
-  const fixture = await Fixture.open({ one: write('1', 'x') })
+  const fixture = await Fixture.open({ one: writes('1', 'x') })
   const run = await fixture.solve(solo('gates: { task_approval: { on: false }, workspace_create: { on: true } }\n'))
   const gate = await gateOf(fixture, run, 'workspace_create')
-  unwrap(await fixture.coordinator.gates.respond(gate.id, { decision: 'reject', reason: 'No room.', principal: alice }))
+  await fixture.respond(gate.id, { decision: 'reject', reason: 'No room.' })
   const view = await fixture.over(run)
   expect(view.tasks).toMatchObject([{ state: 'cancelled', note: 'Not done: alice did not approve it: No room.' }])
   expect(await trail(fixture, run, 'gate_triggered')).toHaveLength(1)
@@ -184,13 +176,10 @@ test('what a person changes at the gate of a task is what the agent is told', as
     principal: alice,
   })
   expect(bad).toMatchObject({ ok: false, error: { details: { reason: 'modification_not_allowed' } } })
-  unwrap(
-    await fixture.coordinator.gates.respond(gate.id, {
-      decision: 'modify',
-      changes: { description: 'Paint it blue.', name: 'Painting' },
-      principal: alice,
-    }),
-  )
+  await fixture.respond(gate.id, {
+    decision: 'modify',
+    changes: { description: 'Paint it blue.', name: 'Painting' },
+  })
   const view = await fixture.over(run)
   expect(told).toEqual(['Paint it blue.'])
   expect(view).toMatchObject({ state: 'done', tasks: [{ title: 'Painting' }] })
@@ -207,25 +196,22 @@ test('a letter is changed on its way', async () => {
   const run = await fixture.solve(solo('gates: { task_approval: { on: false }, envelope_delivery: { on: true } }\n'))
   const gate = await gateOf(fixture, run, 'envelope_delivery')
   const payload = { format: 'text', content: 'Something else.', attachments: [] }
-  unwrap(
-    await fixture.coordinator.gates.respond(gate.id, { decision: 'modify', changes: { payload }, principal: alice }),
-  )
+  await fixture.respond(gate.id, { decision: 'modify', changes: { payload } })
   expect((await fixture.over(run)).state).toBe('done')
   expect(told).toEqual(['Something else.'])
 })
 
 test('somebody without the right cannot answer, and the gate goes on waiting', async () => {
-  const fixture = await Fixture.open({ one: write('1', 'x') })
+  const fixture = await Fixture.open({ one: writes('1', 'x') })
   const run = await fixture.solve(solo(), { approved: false })
   const gate = await gateOf(fixture, run, 'task_approval')
   const bob = { id: 'bob', kind: 'user', scopes: [] } as const
   unwrap(await fixture.coordinator.users.accept(bob, 'test'))
-  expect(await fixture.coordinator.gates.respond(gate.id, { decision: 'approve', principal: bob })).toMatchObject({
-    ok: false,
-    error: { code: 'permission_denied' },
-  })
+  expect(await fixture.coordinator.gates.respond(gate.id, { decision: 'approve', principal: bob })).toMatchObject(
+    refusal('permission_denied'),
+  )
   expect(await fixture.coordinator.gates.list(run)).toHaveLength(1)
-  unwrap(await fixture.coordinator.gates.respond(run, { decision: 'approve', principal: alice }))
+  await fixture.respond(run, { decision: 'approve' })
   expect((await fixture.over(run)).state).toBe('done')
   expect(await trail(fixture, run, 'capability_denied')).toMatchObject([{ actor: 'bob' }])
 })
@@ -283,8 +269,7 @@ test('an agent that only asks is stopped by a breaker', async () => {
   })
   const gates =
     'gates: { task_approval: { on: false }, escalation: { timeout: 20ms, fallback: delegate_to_coordinator } }\n'
-  const run = await fixture.solve(solo(`limits: { attempts: 1 }\n${gates}`))
-  const view = await fixture.over(run)
+  const view = await fixture.finished(solo(`limits: { attempts: 1 }\n${gates}`))
   expect(view.state).toBe('failed')
   expect(turns).toBe(3)
   expect(view.reason).toContain('Breaker: 3 turns in a row changed nothing')
@@ -298,8 +283,7 @@ test('attempts that come to the same are not repeated for ever', async () => {
       throw new Error('no network')
     },
   })
-  const run = await fixture.solve(solo('limits: { attempts: 9 }\n'))
-  const view = await fixture.over(run)
+  const view = await fixture.finished(solo('limits: { attempts: 9 }\n'))
   expect(view.state).toBe('failed')
   expect(turns).toBe(3)
   expect(view.tasks[0]?.note).toContain('Breaker: 3 attempts in a row came to the same.')
@@ -341,14 +325,9 @@ test('a turn that goes over its budget is ended, and attempts share what the tas
       return 'too much'
     },
   })
-  const run = await fixture.solve(`version: 1
-name: thrifty
-agents:
-  one: { command: [scripted, one] }
-limits: { attempts: 5 }
-plan:
-  - { id: a, agent: one, prompt: Work., budget: { tokens: 3000 } }
-`)
+  const run = await fixture.solve(
+    `${planned('{ id: a, agent: one, prompt: Work., budget: { tokens: 3000 } }')}limits: { attempts: 5 }\n`,
+  )
   const view = await fixture.over(run)
   expect(view.state).toBe('failed')
   expect(turns).toBe(1)
@@ -370,13 +349,7 @@ test('a higher budget lets the work go on, under the name of whoever gave it', a
       return 'done'
     },
   })
-  const run = await fixture.solve(`version: 1
-name: thrifty
-agents:
-  one: { command: [scripted, one] }
-plan:
-  - { id: a, agent: one, prompt: Work., budget: { tokens: 1000 } }
-`)
+  const run = await fixture.solve(planned('{ id: a, agent: one, prompt: Work., budget: { tokens: 1000 } }'))
   await gateOf(fixture, run, 'escalation')
   expect(unwrap(await fixture.coordinator.budgets.list(run))).toMatchObject([
     { task: 'a', dimension: 'token_limit', limit: 1000, used: 900, warned: true },
@@ -384,7 +357,7 @@ plan:
   const raise = { principal: alice, task: 'a', dimension: 'token_limit' }
   expect(await fixture.coordinator.budgets.raise(run, { ...raise, limit: 900 })).toMatchObject({ ok: false })
   unwrap(await fixture.coordinator.budgets.raise(run, { ...raise, limit: 5000 }))
-  unwrap(await fixture.coordinator.gates.reply(run, { answer: 'envelope', text: 'Yes.', principal: alice }))
+  await fixture.reply(run, { answer: 'envelope', text: 'Yes.' })
   expect((await fixture.over(run)).state).toBe('done')
   expect(await trail(fixture, run, 'budget_modified')).toMatchObject([{ actor: 'alice', body: { new_limit: 5000 } }])
 })
@@ -394,7 +367,7 @@ test('suspended work stands still, over a restart as well, and goes on when it i
   const fixture = await Fixture.open({
     one: async input => {
       signals.push(input.signal)
-      if (signals.length === 1) await new Promise(resolve => input.signal.addEventListener('abort', resolve))
+      if (signals.length === 1) await aborted(input)
       put(input.folder!, 'a.txt', 'x')
       return 'done'
     },
@@ -420,7 +393,7 @@ test('work that waits for an answer is suspended, resumed and answered', async (
   const run = await fixture.solve(solo())
   await gateOf(fixture, run, 'escalation')
   unwrap(await fixture.coordinator.interventions.suspend(run, { principal: alice, reason: 'lunch' }))
-  unwrap(await fixture.coordinator.gates.reply(run, { answer: 'envelope', text: 'Blue.', principal: alice }))
+  await fixture.reply(run, { answer: 'envelope', text: 'Blue.' })
   await fixture.until(run, ({ tasks }) => tasks[0]?.state === 'suspended')
   expect(told).toHaveLength(1)
   unwrap(await fixture.coordinator.interventions.resume(run, { principal: alice, task: 'solve' }))
@@ -466,13 +439,13 @@ test('who ended a run, and why, is on the trail', async () => {
   const fixture = await Fixture.open({
     one: async input => {
       working.resolve()
-      await new Promise(resolve => input.signal.addEventListener('abort', resolve))
+      await aborted(input)
       return ''
     },
   })
   const run = await fixture.solve(solo())
   await working.promise
-  unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'too slow' }))
+  await fixture.abort(run, { reason: 'too slow' })
   expect(await fixture.over(run)).toMatchObject({ state: 'aborted', reason: 'alice ended it: too slow' })
 })
 
@@ -495,10 +468,7 @@ test('the last who can let others in cannot be shut out', async () => {
   expect(await fixture.coordinator.users.list()).toMatchObject([{ user: 'alice', state: 'active', waiting: 0 }])
   expect((await fixture.coordinator.users.list())[0]?.capabilities).toHaveLength(16)
   const act = { act: 'suspend', reason: 'holiday', principal: alice } as const
-  expect(await fixture.coordinator.users.change('alice', act)).toMatchObject({
-    ok: false,
-    error: { code: 'invalid_state' },
-  })
+  expect(await fixture.coordinator.users.change('alice', act)).toMatchObject(refusal('invalid_state'))
   unwrap(await fixture.coordinator.users.accept({ id: 'bob', kind: 'user', scopes: ['owner'] }, 'test'))
   unwrap(await fixture.coordinator.users.change('bob', act))
   expect((await fixture.coordinator.users.list())[1]).toMatchObject({ user: 'bob', state: 'suspended' })

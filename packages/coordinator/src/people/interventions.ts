@@ -1,13 +1,13 @@
-// What people do to work that goes on: write to agents, pause it, end it. The kernel's user handle checks and records
-// every act under the person's name; here tasks become workspaces, and what is for the coordinator becomes mail.
-import { ok, type Result, type RunId } from '@parley/core'
+// What people do to work in progress: write to agents, pause it, end it. The kernel's user handle checks and records
+// every act; what the coordinator must know becomes mail.
+import { ok, type Result, type RunId, refuse } from '@parley/core'
 import { isTerminal } from '@parley/trail/events'
 import { isOfTrail } from '../machine/machine.ts'
 import type { ProjectedWorkspace } from '../projection/projected.ts'
 import { abandonRun } from '../run/abandon.ts'
-import { type ActsHost, type By, denied, driving, refuse, tellCoordinator, unwritable, workspaceAt } from './acts.ts'
+import { Acts, type By, workspaceAt } from './acts.ts'
 
-export interface Injection {
+interface Injection {
   /** A task of the plan or a workspace; the coordinator without it. */
   readonly to?: string | undefined
   readonly text: string
@@ -17,28 +17,22 @@ export interface Injection {
 }
 
 /** One task's work; without a task, all work of the run. */
-export type OfTask = { readonly task?: string | undefined }
+type OfTask = { readonly task?: string | undefined }
 
 /** Refusals have the kernel's codes: `permission_denied`, `invalid_state`, `invalid_argument`, `not_found`. */
-export class Interventions {
-  readonly #host: ActsHost
-
-  constructor(host: ActsHost) {
-    this.#host = host
-  }
-
+export class Interventions extends Acts {
   async inject(
     run: RunId,
     { principal, to, text, type, priority }: Injection & By,
   ): Promise<Result<{ readonly envelope: string }>> {
     if (text.trim() === '') return refuse('invalid_argument', 'A message needs a text.')
-    const driver = driving(this.#host, run)
+    const driver = this.driving(run)
     if (!driver.ok) return driver
     const target = to === undefined ? ok(driver.value.projection.root!) : workspaceAt(driver.value, to)
     if (!target.ok) return target
-    const refused = await unwritable(this.#host, run)
+    const refused = await this.unwritable(run)
     if (refused) return refused
-    const sent = await this.#host.runtime.user(principal.id).inject(run, {
+    const sent = await this.host.runtime.user(principal.id).inject(run, {
       to: target.value.id,
       type: type ?? (to === undefined ? 'directive' : 'feedback'),
       payload: { format: 'text', content: text },
@@ -50,24 +44,21 @@ export class Interventions {
 
   /** Mail for paused work is held. */
   async suspend(run: RunId, { principal, reason, task }: By & OfTask & { readonly reason: string }) {
-    const user = this.#host.runtime.user(principal.id)
+    const user = this.host.runtime.user(principal.id)
     return this.#eachAtWork(run, task, ['active', 'blocked'], 'at work', each => user.suspend(run, each.id, reason))
   }
 
   async resume(run: RunId, { principal, task }: By & OfTask): Promise<Result<void>> {
-    const user = this.#host.runtime.user(principal.id)
+    const user = this.host.runtime.user(principal.id)
     return this.#eachAtWork(run, task, ['suspended'], 'suspended', each => user.resume(run, each.id))
   }
 
-  /**
-   * Ends the work on one task, or the whole run. `grace`: milliseconds to finish in (W-TERM-01); agents are told, and
-   * what is not done then is ended.
-   */
+  /** Ends the work on one task, or the whole run. `grace`: milliseconds in which agents may finish (W-TERM-01). */
   async abort(
     run: RunId,
     { grace, ...by }: By & OfTask & { readonly reason: string; readonly grace?: number | undefined },
   ): Promise<Result<void>> {
-    const refused = await unwritable(this.#host, run)
+    const refused = await this.unwritable(run)
     if (refused) return refused
     if (grace !== undefined) return this.#finish(run, { ...by, grace })
     const { principal, reason, task } = by
@@ -75,25 +66,24 @@ export class Interventions {
   }
 
   #abortTask(run: RunId, { principal, reason, task }: By & { readonly reason: string; readonly task: string }) {
-    const user = this.#host.runtime.user(principal.id)
+    const user = this.host.runtime.user(principal.id)
     const states = ['idle', 'active', 'blocked', 'suspended', 'integrating', 'conflicted']
     return this.#eachAtWork(run, task, states, 'at work', async each => {
-      // The protocol has no place for the reason beside the act itself: the coordinator is told, first, since the run
-      // may end with it.
-      const told = await tellCoordinator(this.#host, principal, run, { parley: 'abort', task, reason })
+      // The act itself carries no reason: the coordinator is told it, first, since the run may end with the act.
+      const told = await this.tell(principal, run, { parley: 'abort', task, reason })
       if (!told.ok && isOfTrail(told.error.code)) return told
       return user.abort(run, each.id)
     })
   }
 
   async #abortRun(run: RunId, { principal, reason }: By & { readonly reason: string }): Promise<Result<void>> {
-    const { runtime, log } = this.#host
+    const { runtime, log } = this.host
     const handle = await runtime.open(run)
     if (!handle.ok) return handle
     if (!runtime.active.includes(run)) return refuse('invalid_state', `The run ${run} is over already.`)
-    const told = await tellCoordinator(this.#host, principal, run, { parley: 'abort', reason })
-    // Whoever may not say so may not end it, and what cannot be recorded cannot be done; a root that takes no mail any
-    // more is ended all the same.
+    const told = await this.tell(principal, run, { parley: 'abort', reason })
+    // Without the right to say so, or a trail to record it, nothing is ended; a root that takes no mail does not
+    // matter.
     if (!told.ok && (told.error.code === 'permission_denied' || isOfTrail(told.error.code))) return told
     log('info', `${principal.id} ends ${run}: ${reason}`, { run })
     return handle.value.stop()
@@ -103,7 +93,7 @@ export class Interventions {
     run: RunId,
     { principal, reason, task, grace }: By & OfTask & { readonly reason: string; readonly grace: number },
   ): Promise<Result<void>> {
-    const driver = driving(this.#host, run)
+    const driver = this.driving(run)
     if (!driver.ok) return driver
     const { projection, coordinator } = driver.value
     const meant = task === undefined ? ok(projection.root!) : workspaceAt(driver.value, task)
@@ -111,10 +101,10 @@ export class Interventions {
     const work = meant.value
     const refused =
       (task === undefined ? undefined : unfitToFinish(work, task)) ??
-      denied(this.#host, principal, work, ['abort_own', 'abort_any'])
+      this.denied(principal, work, ['abort_own', 'abort_any'])
     if (refused) return refused
     const name = task === undefined ? {} : { task: work.facts!.task }
-    const told = await tellCoordinator(this.#host, principal, run, { parley: 'abort', reason, grace, ...name })
+    const told = await this.tell(principal, run, { parley: 'abort', reason, grace, ...name })
     if (!told.ok) return told
     // For the whole run the driver does it, again after a restart.
     const asked = task === undefined ? ok(undefined) : await coordinator.terminate(work.id, grace, reason)
@@ -124,7 +114,7 @@ export class Interventions {
 
   /** Ends a run that nobody waits for any more: in the name of the coordinator, since no person does it. */
   async abandon(id: RunId, reason: string): Promise<Result<void>> {
-    const { runtime, log } = this.#host
+    const { runtime, log } = this.host
     const run = await runtime.open(id)
     if (!run.ok) return run
     if (!runtime.active.includes(id)) return refuse('invalid_state', `The run ${id} is over already.`)
@@ -139,7 +129,7 @@ export class Interventions {
     word: string,
     act: (workspace: ProjectedWorkspace) => Promise<Result<void>>,
   ): Promise<Result<void>> {
-    const driver = driving(this.#host, run)
+    const driver = this.driving(run)
     if (!driver.ok) return driver
     const { projection } = driver.value
     const meant = task === undefined ? undefined : workspaceAt(driver.value, task)
@@ -148,7 +138,7 @@ export class Interventions {
     const fitting = all.filter(({ state }) => states.includes(state) && !isTerminal(state))
     if (fitting.length === 0)
       return refuse('invalid_state', task === undefined ? `Nothing of ${run} is ${word}.` : `${task} is not ${word}.`)
-    const refused = await unwritable(this.#host, run)
+    const refused = await this.unwritable(run)
     if (refused) return refused
     for (const each of fitting) {
       const done = await act(each)

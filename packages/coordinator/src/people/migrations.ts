@@ -1,12 +1,12 @@
-// People give work to another agent (W-MIG-05). The kernel has this act for coordinators only: a person asks the
+// People give work to another agent (W-MIG-05). The kernel allows it to coordinators only: a person asks the
 // coordinator, on record under their name.
-import { ok, type Result, type RunId } from '@parley/core'
+import { ok, type Result, type RunId, refuse } from '@parley/core'
 import type { TeamAgent } from '../team/team.ts'
 import { didYouMean, listed } from '../team/words.ts'
 import { nameOf } from '../turn/identities.ts'
-import { type ActsHost, type By, denied, driving, refuse, tellCoordinator, workspaceAt } from './acts.ts'
+import { Acts, type By, workspaceAt } from './acts.ts'
 
-export interface Migration {
+interface Migration {
   readonly task: string
   readonly to: string
   readonly reason: string
@@ -15,16 +15,9 @@ export interface Migration {
 }
 
 /** Refuses: `not_found`, `unknown_agent`, `invalid_state`, `invalid_argument`, `permission_denied`, the kernel's. */
-export class Migrations {
-  readonly #host: Pick<ActsHost, 'runtime' | 'drivers'>
-
-  constructor(host: Pick<ActsHost, 'runtime' | 'drivers'>) {
-    this.#host = host
-  }
-
-  /** Whether a run has an agent of that name itself. */
+export class Migrations extends Acts {
   async hasAgent(run: RunId, name: string): Promise<boolean> {
-    return this.#host.drivers.get(run)?.projection.agentConfig(name) !== undefined
+    return this.host.drivers.get(run)?.projection.agentConfig(name) !== undefined
   }
 
   /** Another agent goes on with a task from what was kept last. */
@@ -32,7 +25,7 @@ export class Migrations {
     run: RunId,
     { principal, task, to, reason, agent }: Migration & By,
   ): Promise<Result<{ readonly workspace: string; readonly from: string; readonly to: string }>> {
-    const driver = driving(this.#host, run)
+    const driver = this.driving(run)
     if (!driver.ok) return driver
     const { projection } = driver.value
     const found = workspaceAt(driver.value, task)
@@ -44,16 +37,15 @@ export class Migrations {
     const known = projection.agentConfig(to)
     if (!known && !agent) {
       const hint = didYouMean(to, names) || ` The agents of this run are ${listed(names)}.`
-      return refuse('unknown_agent', `There is no agent '${to}'.${hint}`, { agents: names })
+      return refuse('unknown_agent', `There is no agent '${to}'.${hint}`, { details: { agents: names } })
     }
     if (state !== 'active' && state !== 'blocked')
       return refuse('invalid_state', `${task} is ${state}: only work that goes on or waits is handed over.`)
     if (nameOf(facts.agent) === to) return refuse('invalid_argument', `${to} does ${task} already; name another agent.`)
-    const refused = denied(this.#host, principal, found.value, ['suspend_own', 'suspend_any'])
+    const refused = this.denied(principal, found.value, ['suspend_own', 'suspend_any'])
     if (refused) return refused
     const brought = known ? {} : { agent: agent! }
-    const message = { parley: 'migrate', workspace: id, to, reason, ...brought } as const
-    const told = await tellCoordinator(this.#host, principal, run, message)
+    const told = await this.tell(principal, run, { parley: 'migrate', workspace: id, to, reason, ...brought })
     if (!told.ok) return told
     await driver.value.poke()
     const moved = await driver.value.migrate(found.value, to, `${principal.id}: ${reason}`)

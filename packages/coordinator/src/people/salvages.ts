@@ -1,13 +1,14 @@
-// People judge what failed work left (W-INT-18 to -20). The kernel has this act for coordinators only: a person asks
-// the coordinator, on record under their name.
-import { err, ok, type Result, type RunId } from '@parley/core'
+// People judge what failed work left (W-INT-18 to -20). The kernel allows it to coordinators only: a person asks the
+// coordinator, on record under their name.
+
+import { err, ok, type Result, type RunId, refuse } from '@parley/core'
+import { given } from '../given.ts'
 import { candidateOf, leftOf } from '../merge/salvaging.ts'
-import { plannedTasks } from '../plan/spending.ts'
 import type { ProjectedCheckpoint, ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunDriver } from '../run/run-driver.ts'
 import type { LeftView, SalvageView } from '../view/people-view.ts'
 import { leftView, salvageView } from '../view/salvage-view.ts'
-import { type ActsHost, type By, denied, driving, refuse, tellCoordinator } from './acts.ts'
+import { Acts, type By } from './acts.ts'
 
 /** By default what the newest attempt left that left something. */
 interface Which {
@@ -22,14 +23,7 @@ interface Left {
 }
 
 /** Refusals: `not_found`, `invalid_state`, `permission_denied`, `nothing_to_salvage`, and the kernel's. */
-export class Salvages {
-  readonly #host: Pick<ActsHost, 'runtime' | 'drivers'>
-
-  constructor(host: Pick<ActsHost, 'runtime' | 'drivers'>) {
-    this.#host = host
-  }
-
-  /** What a failed task left. */
+export class Salvages extends Acts {
   async left(run: RunId, which: Which): Promise<Result<LeftView>> {
     const found = this.#left(run, which)
     if (!found.ok) return found
@@ -53,26 +47,21 @@ export class Salvages {
     const { task } = which
     if (work.salvage?.open) return refuse('invalid_state', `What ${task} left is being judged already.`)
     if (work.salvage?.merged !== undefined) return refuse('invalid_state', `What ${task} left was taken over already.`)
-    const refused = denied(this.#host, principal, work, ['approve_integration', 'approve_integration_any'])
+    const refused = this.denied(principal, work, ['approve_integration', 'approve_integration_any'])
     if (refused) return refused
-    const told = await tellCoordinator(this.#host, principal, run, {
-      parley: 'salvage',
-      workspace: work.id,
-      take,
-      checkpoint: checkpoint.id,
-      ...(reason !== undefined && { reason }),
-    })
+    const said = { workspace: work.id, take, checkpoint: checkpoint.id, ...given({ reason }) }
+    const told = await this.tell(principal, run, { parley: 'salvage', ...said })
     if (!told.ok) return told
     await driver.poke()
     const { projection } = driver
-    const planned = plannedTasks(projection.facts?.plan ?? []).get(work.facts!.task)!
+    const planned = projection.plan.get(work.facts!.task)!
     const view = salvageView(projection, projection.workspaces.get(work.id)!, planned, true)
     return view ? ok(view) : refuse('invalid_state', `What ${task} left cannot be taken over any more.`)
   }
 
   /** What is meant of what was left: of a task, of a workspace, or one checkpoint. */
   #left(run: RunId, { task: text, checkpoint }: Which): Result<Left> {
-    const driver = driving(this.#host, run)
+    const driver = this.driving(run)
     if (!driver.ok) return over(run, driver)
     const { projection } = driver.value
     const task = projection.task(text)

@@ -1,15 +1,15 @@
-// Who the people of a profile are: accepted once, changed by those who may. Every act goes through the kernel's users,
-// which check and record it; here it is decided what somebody new may do, and that nobody locks everybody out.
-import { err, ok, ParleyError, type Principal, type Result } from '@parley/core'
+// The people of a profile. The kernel's users check and record every act; this decides what a new user may do, and that
+// somebody can always let others in.
+import { ok, type Principal, type Result, refuse } from '@parley/core'
 import type { Runtime } from '@parley/kernel'
 import { CAPABILITIES, type Capability } from '@parley/trail/events'
 import type { GateView, UserView } from '../view/people-view.ts'
-import { type By, refuse } from './acts.ts'
+import type { By } from './acts.ts'
 
 /** What it takes to tell the coordinator of one's own run something (W-HWY-17). */
 const WISH = 'inject_directive'
 
-export type UserAct =
+type UserAct =
   | {
       readonly act: 'suspend' | 'resume' | 'block' | 'unblock' | 'deactivate' | 'reactivate'
       readonly reason: string
@@ -52,8 +52,8 @@ export class Users {
   }
 
   /**
-   * Whoever hands in a principal for a run has authenticated it; from the first time on it is a known user. One who
-   * does not own the profile may say what they want in runs of their own, and nothing else. `approves`: tasks as well.
+   * Makes the principal of a run, authenticated by the caller, a known user. One who does not own the profile may only
+   * state wishes in runs of their own. `approves`: may approve tasks as well.
    */
   async admit(principal: Principal, method: string): Promise<Result<{ readonly approves: boolean }>> {
     const users = this.#users
@@ -72,29 +72,24 @@ export class Users {
   }
 
   async change(user: string, { principal, ...act }: UserAct & By): Promise<Result<void>> {
-    const locked = this.#locksOut(user, act)
-    if (locked) return err(locked)
+    if (this.#locksOut(user, act))
+      return refuse(
+        'invalid_state',
+        `${user} is the last who can change users. Give somebody else 'deactivate_user' first.`,
+      )
     const changed = await changeOf(this.#users, user, act, principal.id)
     return changed.ok ? ok(undefined) : changed
   }
 
   /** Somebody must stay who can let others in again. */
-  #locksOut(user: string, act: UserAct): ParleyError | undefined {
+  #locksOut(user: string, act: UserAct): boolean {
     const takes =
-      act.act === 'suspend' ||
-      act.act === 'block' ||
-      act.act === 'deactivate' ||
-      (act.act === 'revoke' && act.capability === 'deactivate_user')
-    if (!takes) return undefined
+      act.act === 'revoke' ? act.capability === 'deactivate_user' : ['suspend', 'block', 'deactivate'].includes(act.act)
     const known = this.#users.list()
     const others = known.filter(
       each => each.user !== user && each.state === 'active' && each.capabilities.includes('deactivate_user'),
     )
-    if (others.length > 0 || !known.some(each => each.user === user)) return undefined
-    return new ParleyError(
-      'invalid_state',
-      `${user} is the last who can change users. Give somebody else 'deactivate_user' first.`,
-    )
+    return takes && others.length === 0 && known.some(each => each.user === user)
   }
 }
 

@@ -1,12 +1,10 @@
-// What a person approves together with the request for a run: the plan as it stands in that request, and nothing that
-// comes later (§8.2).
+// What a person approves together with the request for a run: the plan in that request, and nothing later (§8.2).
 
 import type { ProjectedGate } from '../projection/highway.ts'
 import type { ProjectedTask } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import type { PlannedTask } from '../team/team.ts'
 
-/** What the task of a plan says to whoever approves it. */
 export function descriptionOf({ prompt, title }: PlannedTask): string {
   return prompt || title
 }

@@ -2,14 +2,9 @@
 // other.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type RunId, type TurnInput, unwrap } from '@parley/core'
+import { type RunId, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { alice, Fixture, put } from '../testing/fixture.ts'
-
-const write = (path: string) => (input: TurnInput) => {
-  put(input.folder!, path, `${path}\n`)
-  return `wrote ${path}`
-}
+import { aborted, Fixture, writes } from '../testing/fixture.ts'
 
 const team = (extra = '', inner = '') => `version: 1
 name: product
@@ -41,15 +36,15 @@ test('its tasks are done below it, and its merged work is what the others see', 
   const fixture = await Fixture.open({
     api: input => {
       told.push(input.context.map(({ text }) => text).join('\n'))
-      return write('api/a')(input)
+      return writes('api/a')(input)
     },
     store: input => {
       seen.push(existsSync(join(input.folder!, 'api/a')))
-      return write('store/s')(input)
+      return writes('store/s')(input)
     },
     docs: input => {
       seen.push(existsSync(join(input.folder!, 'api/a')) && existsSync(join(input.folder!, 'store/s')))
-      return write('docs')(input)
+      return writes('docs')(input)
     },
   })
   const run = await fixture.solve(team())
@@ -75,15 +70,14 @@ test('its tasks are done below it, and its merged work is what the others see', 
 test('a part that fails for good fails the whole, which is tried again with parts of its own', async () => {
   let tries = 0
   const fixture = await Fixture.open({
-    api: write('api/a'),
+    api: writes('api/a'),
     store: input => {
       if (++tries <= 2) throw new Error(`no disk ${tries}`)
-      return write('store/s')(input)
+      return writes('store/s')(input)
     },
-    docs: write('docs'),
+    docs: writes('docs'),
   })
-  const run = await fixture.solve(team('    attempts: 2', ', attempts: 2'))
-  const view = await fixture.over(run)
+  const view = await fixture.finished(team('    attempts: 2', ', attempts: 2'))
   expect(view.state).toBe('done')
   expect(tries).toBe(3)
   expect(view.tasks[0]).toMatchObject({ attempt: 2, state: 'done' })
@@ -93,18 +87,17 @@ test('a part that fails for good fails the whole, which is tried again with part
 test('its merged work is checked as a whole, and a stop in the middle changes nothing', async () => {
   const working = Promise.withResolvers<void>()
   const fixture = await Fixture.open({
-    api: write('api/a'),
+    api: writes('api/a'),
     store: async input => {
       working.resolve()
-      await new Promise(resolve => input.signal.addEventListener('abort', resolve))
-      return 'never'
+      return aborted(input)
     },
-    docs: write('docs'),
+    docs: writes('docs'),
   })
   const check = "    check: [sh, -c, 'cat api/a store/s']"
   const run = await fixture.solve(team(check))
   await working.promise
-  fixture.scripts = { ...fixture.scripts, store: write('store/s') }
+  fixture.scripts = { ...fixture.scripts, store: writes('store/s') }
   await fixture.restart()
   const view = await fixture.over(run)
   expect(view.state).toBe('done')
@@ -120,14 +113,14 @@ test('ending the work of a team ends everybody in it', async () => {
   const fixture = await Fixture.open({
     api: async input => {
       working.resolve()
-      await new Promise(resolve => input.signal.addEventListener('abort', resolve))
+      await aborted(input)
       ended = true
       return 'never'
     },
   })
   const run = await fixture.solve(team())
   await working.promise
-  unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'enough', task: 'backend' }))
+  await fixture.abort(run, { reason: 'enough', task: 'backend' })
   const view = await fixture.over(run)
   expect(view.state).toBe('failed')
   expect(ended).toBe(true)

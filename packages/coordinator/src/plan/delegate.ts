@@ -1,13 +1,12 @@
 // A team inside the team: the delegate of a task with a plan of its own (W-ROLE-11). Its agents' work is merged into a
-// branch of its own; that branch is its work, which is judged and merged like any other.
+// line of its own, which is judged and merged like any other work.
 import { unwrap } from '@parley/core'
-import { kernelLimits } from '@parley/kernel'
 import { ask, emptyInbox } from '../ask.ts'
-import { matchedText } from '../folder/files/file-name.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { ProjectedWorkspace } from '../projection/projected.ts'
 import type { TeamFacts } from '../run/facts.ts'
 import type { PlannedTask } from '../team/team.ts'
+import { payloadOf } from '../turn/workspace-record.ts'
 import { Integrator, type IntegratorHost } from './integrator.ts'
 
 export async function driveDelegate(
@@ -20,8 +19,8 @@ export async function driveDelegate(
   const handle = unwrap(await run.delegate(workspace.id))
   const task = [...projection.tasks.values()].find(each => each.attempts.at(-1) === workspace.id)
   if (!task || !planned.plan) return
-  // Its directive says what the task says, and more mail is for its members.
-  // A paused lead reaches for nothing: that would be on record as a denial.
+  // Its directive repeats the task, and other mail is for its members. A paused lead reads none: that would be on
+  // record as a denial.
   if (workspace.state === 'suspended' || workspace.state === 'migrating') return
   if (!(await emptyInbox(handle))) return
   if (task.status === 'assigned') {
@@ -42,29 +41,15 @@ export async function driveDelegate(
   }
   await integrator.step()
   const { tasks } = integrator
-  const open = [...projection.workspaces.values()].some(
-    each => each.parent === workspace.id && each.ended === undefined,
-  )
-  if (!tasks.settled || open) return
+  const parts = [...projection.workspaces.values()].filter(each => each.parent === workspace.id)
+  if (!tasks.settled || parts.some(each => each.ended === undefined)) return
   const commit = await folders.head(workspace.id)
   const changed = await folders.changes(facts.commit, commit)
-  const payload = {
-    // Of one that fails, why comes last, where it is not cut off.
-    content: [tasks.summary, tasks.failure].filter(text => text !== undefined).join('\n\n'),
-    files_changed: changed.slice(0, kernelLimits.filesChanged).map(({ path }) => matchedText(path)),
-    commit,
-  }
-  const keep = (status: 'final' | 'provisional') =>
-    ask(
-      handle.checkpoint({
-        type: 'artifact',
-        payload,
-        intent: planned.title,
-        parent: null,
-        status,
-        confidence: 'medium',
-      }),
-    )
+  // Of one that fails, why comes last, where it is not cut off.
+  const content = [tasks.summary, tasks.failure].filter(text => text !== undefined).join('\n\n')
+  const payload = payloadOf(content, changed, { commit })
+  const draft = { type: 'artifact', payload, intent: planned.title, parent: null, confidence: 'medium' } as const
+  const keep = (status: 'final' | 'provisional') => ask(handle.checkpoint({ ...draft, status }))
   if (tasks.failure !== undefined) {
     // What its parts had merged by then can be saved with it.
     if (commit !== facts.commit && workspace.checkpoints.length === 0) await keep('provisional')

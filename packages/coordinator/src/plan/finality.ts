@@ -1,5 +1,4 @@
-// Why nothing is tried any more after a task's newest attempt has failed: what decides the next step and what people
-// are told is one thing.
+// Why a task is not tried again after its newest attempt failed: decides the next step, and tells people.
 
 import type { ProjectedTask, ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
@@ -15,10 +14,7 @@ const LAST_WORDS = new Set(['rejected', 'gate_rejected_by_human', 'aborted_by_hu
 /** Of a turn that was not taken because the profile may spend no more today: another attempt would be told the same. */
 const NO_MONEY = 'budget_exceeded'
 
-/**
- * Whether a task, or all of them, are to come to their end in the time that they were given: a person wants it, or the
- * run's time is nearly over.
- */
+/** Whether a task, or the whole run, was asked to finish in a given time, or the run's time is nearly over. */
 export function isEnding(projection: RunProjection, task?: string): boolean {
   return (
     projection.timeRunsOut ||

@@ -1,33 +1,26 @@
 // One integrator at work: the root with the plan of the run, or a delegate with a plan inside it. Looks where its tasks
-// stand (plan-tasks.ts) and does what is next: submit them, give them to agents, have work judged, merge it. Nothing is
-// remembered elsewhere.
+// stand (plan-tasks.ts) and takes the next steps: submit, dispatch, have work judged, merge.
 import { type EnvelopeId, type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
-import type { RunHandle, WorkspaceDraft } from '@parley/kernel'
+import type { WorkspaceDraft } from '@parley/kernel'
 import { isTerminal } from '@parley/trail/events'
 import { ask } from '../ask.ts'
-import type { RunFolders } from '../folder/run-folders.ts'
 import { evaluate } from '../merge/evaluation.ts'
 import { applyMerges, isLocked, type Merging, mergeWork, settleConflict } from '../merge/merging.ts'
 import { salvageWork } from '../merge/salvaging.ts'
 import type { ProjectedTask, ProjectedWorkspace } from '../projection/projected.ts'
 import type { TeamFacts, WorkFacts, WorkspaceFacts } from '../run/facts.ts'
+import type { RunAtWork } from '../run/run-parts.ts'
 import { workspaceBudget } from '../team/budget-fields.ts'
 import { allTasks, type PlannedTask } from '../team/team.ts'
 import { failureText } from '../view/failure-text.ts'
 import { descriptionOf } from './approved-plan.ts'
 import { isEnding } from './finality.ts'
-import { type IntegratorOptions, PlanTasks, type TasksHost } from './plan-tasks.ts'
-import { allowance, plannedTasks } from './spending.ts'
+import { type IntegratorOptions, PlanTasks } from './plan-tasks.ts'
+import { allowance, type LiveTurn } from './spending.ts'
 import { agentFor, leftBy } from './task-agent.ts'
 
-/** What an integrator needs of the run that it works for. */
-export interface IntegratorHost extends TasksHost {
-  readonly run: RunHandle
-  readonly folders: RunFolders
-  /** `<agent>#<slot>`, with a slot that no live workspace has. */
-  readonly identity: (agent: string) => string
-  readonly release: (identity: string) => void
-  /** Something was merged. */
+export interface IntegratorHost extends RunAtWork {
+  readonly live: LiveTurn
   readonly merged: () => Promise<void>
 }
 
@@ -110,7 +103,6 @@ export class Integrator {
     }
   }
 
-  /** What follows from where a task stands. */
   async #advance(task: ProjectedTask): Promise<void> {
     const { projection } = this.#host
     const { handle } = this.#options
@@ -152,38 +144,24 @@ export class Integrator {
   async #createJudge(kind: 'check' | 'review', work: ProjectedWorkspace, task: PlannedTask): Promise<void> {
     const commit = work.checkpoints.findLast(each => each.final)?.commit ?? work.facts!.commit
     const agent = kind === 'check' ? `check:${task.id}` : this.#host.identity(task.review!.by)
-    await this.#createHelper(
-      work,
-      task,
-      { kind, task: task.id, commit, agent, of: work.id },
-      kind === 'check' ? task.check!.join(' ') : 'Review this work.',
-    )
+    const facts = { kind, task: task.id, commit, agent, of: work.id }
+    await this.#createHelper(work, task, facts, kind === 'check' ? task.check!.join(' ') : 'Review this work.')
   }
 
   async #createMerger(
     work: ProjectedWorkspace,
     draft: { readonly commit: string; readonly conflicts: readonly string[] },
   ): Promise<void> {
-    const planned = plannedTasks(this.#host.facts.plan).get(work.facts!.task)!
+    const planned = this.#host.projection.plan.get(work.facts!.task)!
     const by = work.salvage?.open && planned.salvage?.way === 'agent' ? planned.salvage.by : planned.merge.by!
-    const facts: WorkspaceFacts = {
-      kind: 'merge',
-      task: planned.id,
-      commit: draft.commit,
-      agent: this.#host.identity(by),
-      of: work.id,
-      conflicts: draft.conflicts,
-    }
+    const { commit, conflicts } = draft
+    const about = { kind: 'merge', task: planned.id, of: work.id, commit, conflicts } as const
+    const facts = { ...about, agent: this.#host.identity(by) }
     await this.#createHelper(work, planned, facts, 'Make one of both versions.')
   }
 
   /** A workspace about the work of another; it uses up the same budget. */
-  async #createHelper(
-    work: ProjectedWorkspace,
-    planned: PlannedTask,
-    facts: WorkspaceFacts,
-    content: string,
-  ): Promise<void> {
+  async #createHelper(work: ProjectedWorkspace, planned: PlannedTask, facts: WorkspaceFacts, content: string) {
     const { projection, live, release } = this.#host
     const asked = projection.highway.waitsToCreate(context => context.of === work.id && context.kind === facts.kind)
     const task = this.tasks.all.find(({ name }) => name === planned.id)
@@ -204,9 +182,7 @@ export class Integrator {
     })
   }
 
-  /**
-   * Who makes one of two versions may have to touch whatever either of them did: all that the integrator itself may.
-   */
+  /** The author of a merge may have to touch whatever either version touched: all that the integrator itself may. */
   async #mergeable(): Promise<string[]> {
     const { handle } = this.#options
     if (handle === this.#host.run.coordinator) return ['**']
@@ -320,11 +296,8 @@ export class Integrator {
     const { run, release } = this.#host
     const { handle } = this.#options
     const cause = this.#cause
-    const created = await handle.createWorkspace({
-      ...draft,
-      context: { ...facts },
-      ...(handle === run.coordinator && cause && { caused_by: cause }),
-    })
+    const causes = handle === run.coordinator && cause && { caused_by: cause }
+    const created = await handle.createWorkspace({ ...draft, context: { ...facts }, ...causes })
     if (created.ok) return
     // A workspace that exists all the same keeps its agent's name; the next step brings it to work.
     const waits = created.error.code === 'gated'
@@ -336,15 +309,10 @@ export class Integrator {
 const NOBODY =
   'Nobody could answer your question. Decide it yourself as well as you can, go on, and say in your result what you assumed.'
 
-/**
- * §7.4: the directive refers to the attempt that came to nothing, whose trail says why; the reasons themselves are in
- * the context.
- */
+/** §7.4: the directive refers to the failed attempt, whose trail says why; the context has the reasons. */
 function revisionOf(last: ProjectedWorkspace | undefined): Pick<WorkspaceDraft, 'directive'> {
   if (!last) return {}
-  return {
-    directive: { format: 'markdown', content: '', attachments: [{ kind: 'workspace_ref', id: last.id }] },
-  }
+  return { directive: { format: 'markdown', content: '', attachments: [{ kind: 'workspace_ref', id: last.id }] } }
 }
 
 function budgetOf(limits: Parameters<typeof workspaceBudget>[0]): Pick<WorkspaceDraft, 'budget'> {

@@ -1,25 +1,16 @@
-// The tasks of one integrator and where they stand, as the trail has them: what is settled, what came of it, what
-// failed work left, and what can be given to an agent next. Nothing is done here.
+// The tasks of one integrator as the trail has them: what is settled, their results, what failed work left, and what
+// can be dispatched next. Changes nothing.
 import type { TaskId } from '@parley/core'
 import { coordinatorLimits } from '../limits.ts'
 import type { IntegratorHandle } from '../merge/merging.ts'
 import { leftOf, type SalvageStand, standOf, targetOf } from '../merge/salvaging.ts'
 import type { ProjectedTask, ProjectedWorkspace } from '../projection/projected.ts'
-import type { RunProjection } from '../projection/run-projection.ts'
-import type { RunFacts } from '../run/facts.ts'
 import type { PlannedTask } from '../team/team.ts'
 import { nameOf } from '../turn/identities.ts'
 import { failureText } from '../view/failure-text.ts'
 import { whyFinal } from './finality.ts'
-import { type LiveTurn, plannedTasks } from './spending.ts'
+import type { IntegratorHost } from './integrator.ts'
 import { agentFor } from './task-agent.ts'
-
-/** What is known of the run. */
-export interface TasksHost {
-  readonly facts: RunFacts
-  readonly projection: RunProjection
-  readonly live: LiveTurn
-}
 
 export interface IntegratorOptions {
   readonly handle: IntegratorHandle
@@ -29,10 +20,10 @@ export interface IntegratorOptions {
 }
 
 export class PlanTasks {
-  readonly #host: TasksHost
+  readonly #host: IntegratorHost
   readonly #options: IntegratorOptions
 
-  constructor(host: TasksHost, options: IntegratorOptions) {
+  constructor(host: IntegratorHost, options: IntegratorOptions) {
     this.#host = host
     this.#options = options
   }
@@ -53,7 +44,6 @@ export class PlanTasks {
     return this.#host.projection.workspaces.get(task.attempts.at(-1)!)
   }
 
-  /** Nothing is left to be done. */
   get settled(): boolean {
     const { all } = this
     if (all.length === 0 || !all.every(task => this.#isSettled(task))) return false
@@ -72,7 +62,6 @@ export class PlanTasks {
     return this.#host.projection.applied.has(task.attempts.at(-1)!)
   }
 
-  /** Whether a failed task is not tried again. */
   isFinal(task: ProjectedTask): boolean {
     const { projection, live } = this.#host
     return whyFinal(projection, task, this.planned(task), live) !== undefined
@@ -84,19 +73,17 @@ export class PlanTasks {
     readonly planned: PlannedTask
     readonly stand: SalvageStand
   }[] {
-    const { projection, facts } = this.#host
-    const plan = plannedTasks(facts.plan)
+    const { projection } = this.#host
     const { workspace } = this.#options.handle
     return [...projection.tasks.values()].flatMap(task => {
       const work = leftOf(projection, task)
-      const planned = plan.get(task.name)
+      const planned = projection.plan.get(task.name)
       if (!work || !planned || (work.salvage?.target ?? targetOf(projection, work)) !== workspace) return []
       const own = this.all.includes(task) && task.status === 'failed'
       return [{ work, planned, stand: standOf(projection, work, planned, own && this.isFinal(task)) }]
     })
   }
 
-  /** The first task that came to nothing, and why. */
   get failure(): string | undefined {
     const failed = this.all.find(task => task.status !== 'integrated')
     if (!failed) return undefined
@@ -146,7 +133,6 @@ export class PlanTasks {
     return due
   }
 
-  /** Those whose needs are merged. */
   get #ready(): readonly ProjectedTask[] {
     const order = ['urgent', 'elevated', 'normal']
     const rank = (task: ProjectedTask) => order.indexOf(task.changed.priority ?? this.planned(task).priority)

@@ -1,37 +1,35 @@
-// What tasks and runs have used, and what is left for the next workspace: a task's budget holds for all attempts at it
-// together, with their checks, reviews and merges; the run's for everything (W-BUDGET-02). Looked at before anything is
-// dispatched.
+// What tasks and runs have used, and what is left for the next workspace: a task's budget holds for all attempts,
+// checks, reviews and merges together, the run's for everything (W-BUDGET-02).
 import type { BudgetDimension } from '@parley/trail/events'
 import type { ProjectedTask, ProjectedWorkspace, TurnRecord } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import type { Limits } from '../team/budget-fields.ts'
-import { allTasks, type PlannedTask } from '../team/team.ts'
+import type { PlannedTask } from '../team/team.ts'
 
 /** What adds up over workspaces; the others hold for each by itself. */
-const SUMMED = ['token_limit', 'cost_limit', 'compute_timeout'] as const
-type Summed = (typeof SUMMED)[number]
+type Summed = 'token_limit' | 'cost_limit' | 'compute_timeout'
 
 export type Used = { readonly [Name in Summed]: number }
 
-/** Turns that are at work now, as far as they have come. */
-export type LiveTurn = (workspace: ProjectedWorkspace) => Omit<TurnRecord, 'epoch' | 'outcome'> | undefined
+/** The turn that is at work now, as far as it has come. */
+export type LiveTurn = (workspace: ProjectedWorkspace) => TurnRecord | undefined
+
+export function turnsOf(workspace: ProjectedWorkspace, live: LiveTurn): TurnRecord[] {
+  const kept = workspace.checkpoints.flatMap(({ turn }) => (turn && turn.outcome !== 'kept' ? [turn] : []))
+  const running = workspace.ended === undefined ? live(workspace) : undefined
+  return running ? [...kept, running] : kept
+}
 
 export function usedBy(workspaces: Iterable<ProjectedWorkspace>, live: LiveTurn = () => undefined): Used {
   let [tokens, cost, time] = [0, 0, 0]
   for (const workspace of workspaces) {
-    const kept = workspace.checkpoints.flatMap(({ turn }) => (turn && turn.outcome !== 'kept' ? [turn] : []))
-    const running = workspace.ended === undefined ? live(workspace) : undefined
-    const turns = running ? [...kept, running] : kept
+    const turns = turnsOf(workspace, live)
     const sum = (of: (turn: (typeof turns)[number]) => number) => turns.reduce((all, turn) => all + of(turn), 0)
     // A turn that was ended has no checkpoint, but what it used was measured.
-    tokens += Math.max(
-      sum(turn => (turn.tokens_in ?? 0) + (turn.tokens_out ?? 0)),
-      workspace.metered?.tokens ?? 0,
-    )
-    cost += Math.max(
-      sum(turn => turn.usd ?? 0),
-      workspace.metered?.cost ?? 0,
-    )
+    const told = sum(turn => (turn.tokens_in ?? 0) + (turn.tokens_out ?? 0))
+    tokens += Math.max(told, workspace.metered?.tokens ?? 0)
+    const spent = sum(turn => turn.usd ?? 0)
+    cost += Math.max(spent, workspace.metered?.cost ?? 0)
     time += sum(turn => turn.wall_ms)
   }
   return { token_limit: tokens, cost_limit: cost, compute_timeout: time }
@@ -48,14 +46,11 @@ export function* workspacesOf(projection: RunProjection, task: ProjectedTask): G
   for (const part of projection.tasks.values()) if (part.parent === task.id) yield* workspacesOf(projection, part)
 }
 
-/** Limits with what people have raised since. */
-export function limitsFor(projection: RunProjection, own: Limits, task?: string): Limits {
+function limitsFor(projection: RunProjection, own: Limits, task?: string): Limits {
   const limits: Record<string, number> = { ...own }
-  for (const control of projection.controls) {
-    if (control.kind !== 'budget' || control.task !== task) continue
-    const { dimension, limit } = control
-    if ((limits[dimension] ?? Number.POSITIVE_INFINITY) < limit) limits[dimension] = limit
-  }
+  for (const each of projection.controls)
+    if (each.kind === 'budget' && each.task === task && (limits[each.dimension] ?? Infinity) < each.limit)
+      limits[each.dimension] = each.limit
   return limits
 }
 
@@ -67,37 +62,26 @@ export function runLimits(projection: RunProjection): Limits {
   return limitsFor(projection, projection.facts?.team.limits.budget ?? {})
 }
 
-/** What is left, in every dimension that has a limit. */
 export function left(limits: Limits, used: Used): Limits {
   return Object.fromEntries(
     Object.entries(limits).map(([name, limit]) => {
-      const rest = isSummed(name) ? limit - used[name] : limit
+      const rest = name in used ? limit - used[name as Summed] : limit
       return [name, name === 'compute_timeout' ? Math.floor(rest) : rest]
     }),
   )
 }
 
-function isSummed(name: string): name is Summed {
-  return (SUMMED as readonly string[]).includes(name)
-}
-
-/** The first dimension of which nothing is left. */
 export function spent(rest: Limits): BudgetDimension | undefined {
   const found = Object.entries(rest).find(([, amount]) => amount <= 0)
   return found?.[0] as BudgetDimension | undefined
 }
 
-export interface Allowance {
-  /** Limits for the next workspace. */
+interface Allowance {
   readonly limits: Limits
-  /** What is used up, and whose it is. */
   readonly spent?: { readonly dimension: BudgetDimension; readonly of: 'task' | 'run' }
 }
 
-/**
- * What the next workspace for a task may use: the smaller of what the task and the run have left, the latter for all at
- * work together.
- */
+/** What the next workspace for a task may use: the smaller of what the task and the run have left. */
 export function allowance(
   projection: RunProjection,
   planned: PlannedTask,
@@ -126,13 +110,7 @@ const WORDS: { readonly [Name in BudgetDimension]: string } = {
   bandwidth_limit: 'mail',
 }
 
-/** Why nothing more is started, in words. */
 export function spentText({ dimension, of }: NonNullable<Allowance['spent']>): string {
   const whose = of === 'run' ? 'of the run' : 'of this task'
   return `The budget ${whose} is used up: ${WORDS[dimension]}.`
-}
-
-/** The tasks of a plan by name, those of nested plans too. */
-export function plannedTasks(plan: readonly PlannedTask[]): ReadonlyMap<string, PlannedTask> {
-  return new Map([...allTasks(plan)].map(task => [task.id, task]))
 }

@@ -1,5 +1,5 @@
-// Who does a task: the agent of the plan, one that took the work over (W-MIG-05), or the next of its fallbacks; and
-// what an attempt that a restart cut off in the middle of that leaves to the next one.
+// Who does a task: the planned agent, one that took over (W-MIG-05), or the next fallback; and what an attempt that was
+// cut off during a handover leaves to the next.
 
 import type { ProjectedTask, ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'

@@ -1,39 +1,18 @@
-// What people tell the coordinator of a run: mail into the root, recorded under their name (W-HWY-17). Some of it is
-// for the coordinator's own ears: the intent, a higher budget, who takes over, what is saved, the end of the run; the
-// rest is guidance for all.
-import type { EnvelopeId, Timestamp } from '@parley/core'
-import { compile, Type } from '@parley/core'
+// What people tell the coordinator of a run: mail into the root under their name (W-HWY-17). JSON of ours is for the
+// coordinator itself; the rest is guidance for all agents.
+import { compile, type EnvelopeId, type Static, type Timestamp, Type } from '@parley/core'
 import type { EnvelopeRecord, PayloadDraft } from '@parley/kernel'
-import { BUDGET_DIMENSIONS, type BudgetDimension } from '@parley/trail/events'
+import { BUDGET_DIMENSIONS } from '@parley/trail/events'
 import type { TeamAgent } from '../team/team.ts'
-
-export type Control = { readonly envelope: EnvelopeId; readonly by: string; readonly at: Timestamp } & (
-  | { readonly kind: 'intent' | 'guidance'; readonly text: string }
-  | {
-      readonly kind: 'abort'
-      /** Undefined: the whole run. */
-      readonly task?: string
-      readonly reason: string
-      /** Milliseconds in which the work may come to an end of its own (W-TERM-01). */
-      readonly grace?: number
-    }
-  | ({ readonly kind: 'migrate' } & Omit<MigrateMessage, 'parley'>)
-  | ({ readonly kind: 'salvage' } & Omit<SalvageMessage, 'parley'>)
-  | {
-      readonly kind: 'budget'
-      /** Undefined: that of the whole run. */
-      readonly task?: string
-      readonly dimension: BudgetDimension
-      readonly limit: number
-    }
-)
 
 const MessageSchema = Type.Union([
   Type.Object({ parley: Type.Literal('intent'), text: Type.String() }),
   Type.Object({
     parley: Type.Literal('abort'),
+    /** Undefined: the whole run. */
     task: Type.Optional(Type.String()),
     reason: Type.String(),
+    /** Milliseconds in which the work may come to an end of its own (W-TERM-01). */
     grace: Type.Optional(Type.Integer({ minimum: 1 })),
   }),
   Type.Object({
@@ -41,6 +20,7 @@ const MessageSchema = Type.Union([
     workspace: Type.String(),
     to: Type.String(),
     reason: Type.String(),
+    /** Where the team does not have it. */
     agent: Type.Optional(Type.Unsafe<TeamAgent>({ type: 'object' })),
   }),
   Type.Object({
@@ -52,42 +32,21 @@ const MessageSchema = Type.Union([
   }),
   Type.Object({
     parley: Type.Literal('budget'),
+    /** Undefined: the whole run. */
     task: Type.Optional(Type.String()),
     dimension: Type.Enum([...BUDGET_DIMENSIONS]),
     limit: Type.Number({ exclusiveMinimum: 0 }),
   }),
 ])
 const message = compile(MessageSchema)
+export type ControlMessage = Static<typeof MessageSchema>
 
-/** Another agent is to take over a workspace; `agent` where the team does not have it. */
-export interface MigrateMessage {
-  readonly parley: 'migrate'
-  readonly workspace: string
-  readonly to: string
-  readonly reason: string
-  readonly agent?: TeamAgent
-}
+type Said<M> = M extends { parley: infer Kind } ? { readonly kind: Kind } & Readonly<Omit<M, 'parley'>> : never
 
-/** A person has judged what a failed workspace left. */
-export interface SalvageMessage {
-  readonly parley: 'salvage'
-  readonly workspace: string
-  readonly take: boolean
-  readonly checkpoint?: string
-  readonly reason?: string
-}
-
-export type ControlMessage =
-  | MigrateMessage
-  | SalvageMessage
-  | { readonly parley: 'intent'; readonly text: string }
-  | { readonly parley: 'abort'; readonly task?: string; readonly reason: string; readonly grace?: number }
-  | {
-      readonly parley: 'budget'
-      readonly task?: string
-      readonly dimension: BudgetDimension
-      readonly limit: number
-    }
+export type Control = { readonly envelope: EnvelopeId; readonly by: string; readonly at: Timestamp } & (
+  | Said<ControlMessage>
+  | { readonly kind: 'guidance'; readonly text: string }
+)
 
 export function controlPayload(control: ControlMessage): PayloadDraft {
   return { format: 'json', content: JSON.stringify(control) }
@@ -95,13 +54,13 @@ export function controlPayload(control: ControlMessage): PayloadDraft {
 
 /** Whatever is not one of ours is guidance. */
 export function readControl({ id: envelope, payload }: EnvelopeRecord, by: string, at: Timestamp): Control {
-  const said = payload.format === 'json' ? parsed(payload.content) : undefined
+  const said = payload.format === 'json' ? parsedJson(payload.content) : undefined
   if (!message.is(said)) return { envelope, by, at, kind: 'guidance', text: payload.content }
   const { parley: kind, ...rest } = said
   return { envelope, by, at, kind, ...rest } as Control
 }
 
-function parsed(text: string): unknown {
+export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

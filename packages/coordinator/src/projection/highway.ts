@@ -12,7 +12,8 @@ import {
 } from '@parley/core'
 import type { GateRecord } from '@parley/kernel'
 import type { Entry } from '@parley/trail'
-import type { EscalationResponse, EventBody, GateAction, GateFallback, GateType } from '@parley/trail/events'
+import type { EventBody, GateAction, GateFallback, GateType } from '@parley/trail/events'
+import type { JudgeFacts, MergeFacts } from '../run/facts.ts'
 import type { Load } from './run-projection.ts'
 
 export interface ProjectedGate {
@@ -30,14 +31,14 @@ export interface ProjectedGate {
   handedOver: Timestamp | undefined
 }
 
-export interface GateEnd {
+interface GateEnd {
   readonly gate: ProjectedGate
   readonly action: GateAction
   readonly actor: string
   readonly reason: string | undefined
 }
 
-export interface ProjectedEscalation {
+interface ProjectedEscalation {
   readonly signal: SignalId
   readonly workspace: WorkspaceId
   readonly reason: string
@@ -54,22 +55,18 @@ export class ProjectedHighway {
   /** How often a workspace's questions fell to the coordinator, and how often the coordinator has answered. */
   readonly #delegated = new Map<WorkspaceId, { times: number; answered: number }>()
 
-  /** A gate of that type that waits and is about that task or workspace. */
-  waits(type: GateType, about: TaskId | WorkspaceId): ProjectedGate | undefined {
-    for (const gate of this.gates.values())
-      if (gate.type === type && (gate.task === about || gate.workspace === about)) return gate
-    return undefined
+  waits(type: GateType, about: TaskId | WorkspaceId): boolean {
+    return [...this.gates.values()].some(
+      gate => gate.type === type && (gate.task === about || gate.workspace === about),
+    )
   }
 
-  /** A gate about the creation of a workspace with that context. */
-  waitsToCreate(fits: (context: Readonly<Record<string, unknown>>) => boolean): ProjectedGate | undefined {
-    for (const gate of this.gates.values()) {
-      const { paused } = gate.record
-      if (paused.type !== 'workspace_create') continue
-      const { context } = paused.draft as { readonly context?: Readonly<Record<string, unknown>> }
-      if (context && fits(context)) return gate
-    }
-    return undefined
+  waitsToCreate(fits: (context: Partial<JudgeFacts | MergeFacts>) => boolean): boolean {
+    return [...this.gates.values()].some(({ record: { paused } }) => {
+      if (paused.type !== 'workspace_create') return false
+      const { context } = paused.draft as { readonly context?: Partial<JudgeFacts | MergeFacts> }
+      return context !== undefined && fits(context)
+    })
   }
 
   /** How the last gate of that type about a task or workspace ended. */
@@ -90,9 +87,8 @@ export class ProjectedHighway {
     return { times, open: answered < times }
   }
 
-  asks(workspace: WorkspaceId): ProjectedEscalation | undefined {
-    for (const escalation of this.escalations.values()) if (escalation.workspace === workspace) return escalation
-    return undefined
+  asks(workspace: WorkspaceId): boolean {
+    return [...this.escalations.values()].some(escalation => escalation.workspace === workspace)
   }
 
   async apply(entry: Entry, load: Load): Promise<void> {
@@ -135,7 +131,10 @@ export class ProjectedHighway {
       case 'escalation_resolved': {
         const body = entry.body as EventBody<'escalation_resolved'>
         this.escalations.delete(body.signal_id as SignalId)
-        this.#answered(body.workspace as WorkspaceId, body.response_type)
+        if (body.response_type !== 'delegation') return
+        const workspace = body.workspace as WorkspaceId
+        const { times, answered } = this.#delegated.get(workspace) ?? { times: 0, answered: 0 }
+        this.#delegated.set(workspace, { times: times + 1, answered })
         return
       }
       case 'envelope_created': {
@@ -154,18 +153,15 @@ export class ProjectedHighway {
     this.#fresh.push(end)
     for (const about of [gate.task, gate.workspace]) if (about !== null) this.#ends.set(`${gate.type} ${about}`, end)
   }
-
-  #answered(workspace: WorkspaceId, response: EscalationResponse): void {
-    if (response !== 'delegation') return
-    const counted = this.#delegated.get(workspace) ?? { times: 0, answered: 0 }
-    counted.times++
-    this.#delegated.set(workspace, counted)
-  }
 }
 
 /** What a salvage asks is filed under its target (W-INT-19), and is about its source. */
 function sourceOf({ paused }: GateRecord): WorkspaceId | undefined {
   return 'mode' in paused && paused.mode === 'salvage' ? paused.source : undefined
+}
+
+export function isSalvage({ record }: Pick<ProjectedGate, 'record'>): boolean {
+  return sourceOf(record) !== undefined
 }
 
 /** When the fallback of a gate acts, or the coordinator's silence counts. */

@@ -3,7 +3,6 @@ import type { CheckpointId, MachineCode, ObjectId, TaskId, Timestamp, WorkspaceI
 import type { IntegrationStrategy, TaskStatus, WorkspaceState } from '@parley/trail/events'
 import type { Verdict } from '../merge/verdict.ts'
 import type { WorkspaceFacts } from '../run/facts.ts'
-import type { ProjectedMigration, ProjectedSalvage, ProjectedTermination } from './moving-work.ts'
 
 /** Of `capability_denied` entries about files that a turn changed without being allowed to. */
 export const FOLDER_CAPABILITY = 'folder:write'
@@ -12,7 +11,6 @@ export const FOLDER_CAPABILITY = 'folder:write'
 export const FOLDER_ACTIONS = ['write', 'link_outside', 'special_file'] as const
 export type FolderAction = (typeof FOLDER_ACTIONS)[number]
 
-/** What one turn did and cost, as its checkpoint keeps it. */
 export interface TurnRecord {
   readonly epoch: number
   readonly outcome: 'complete' | 'failed' | 'blocked' | 'kept'
@@ -28,29 +26,66 @@ export interface TurnRecord {
   readonly error?: string
 }
 
+/** What the payload of a checkpoint of work has besides what every payload has. */
+export interface WorkPayload {
+  /** Links of the work that lead out of the project. */
+  readonly outside_links?: readonly string[]
+  readonly commit?: string
+  /** Of a workspace that judges another one's work. */
+  readonly verdict?: Verdict
+  readonly turn?: TurnRecord
+}
+
 export interface ProjectedCheckpoint {
   readonly id: CheckpointId
   readonly final: boolean
   readonly text: string
   readonly files: readonly string[]
-  /** Links of the work that lead out of the project. */
   readonly outsideLinks: readonly string[]
-  /** What the folder held. */
   readonly commit: string | undefined
-  /** Of a workspace that judges another one's work. */
   readonly verdict: Verdict | undefined
   readonly turn: TurnRecord | undefined
 }
 
 export interface ProjectedConflict {
   readonly id: string
-  readonly type: string
   readonly resources: readonly string[]
   readonly description: string
   /** Who found it: the runtime, by the paths alone (W-INT-07), or the integrator. */
   readonly foundBy: 'runtime' | 'integrator'
-  /** How it was settled, once it is. */
-  settled: { readonly strategy: string; readonly resolution: string; readonly outcome: string } | undefined
+  settled?: { readonly strategy: string; readonly resolution: string; readonly outcome: string }
+}
+
+/** Another agent in the place of a workspace's own (W-MIG-05). */
+interface ProjectedMigration {
+  readonly from: string
+  readonly to: string
+  readonly reason: string
+  readonly at: Timestamp
+  outcome: 'open' | 'completed' | 'failed'
+}
+
+/** A workspace that was asked to wind down (W-TERM-02). */
+interface ProjectedTermination {
+  readonly since: Timestamp
+  /** Milliseconds. */
+  readonly period: number
+  readonly reason: string
+  /** Milliseconds that it was paused meanwhile, which do not count. */
+  paused: number
+}
+
+/** The newest integration of what a failed workspace left (W-INT-18). */
+interface ProjectedSalvage {
+  readonly seq: number
+  readonly target: WorkspaceId
+  readonly checkpoint: CheckpointId
+  open: boolean
+  result?: ObjectId | undefined
+  /** `seq` of its end, if it was merged. */
+  merged?: number | undefined
+  aborted?: string | undefined
+  readonly conflicts: ProjectedConflict[]
 }
 
 export interface ProjectedWorkspace {
@@ -66,40 +101,32 @@ export interface ProjectedWorkspace {
   state: WorkspaceState
   /** Since when it is in that state. */
   changed: Timestamp
-  ended: Timestamp | undefined
+  ended?: Timestamp | undefined
   /** Why it ended, or waits: the code of the last change, what its agent said, and who decided it. */
-  trigger: string | undefined
-  reason: string | undefined
-  decidedBy: string | undefined
+  trigger?: string | undefined
+  reason?: string | undefined
+  decidedBy?: string | undefined
   readonly checkpoints: ProjectedCheckpoint[]
   /** A turn was begun since the last checkpoint that says what one came to. */
   turnOpen: boolean
   /** Files that it changed without being allowed to, and what else was not taken over. */
   readonly refused: Record<FolderAction, string[]>
   /** Its integration: open, or how it ended. */
-  integration:
-    | {
-        readonly strategy: IntegrationStrategy
-        readonly open: boolean
-        readonly result: ObjectId | undefined
-      }
-    | undefined
+  integration?: { readonly strategy: IntegrationStrategy; readonly open: boolean; readonly result?: ObjectId }
   /** `seq` of the end of its integration: merges are applied in this order. */
-  merged: number | undefined
+  merged?: number | undefined
   readonly conflicts: ProjectedConflict[]
   readonly migrations: ProjectedMigration[]
   /** While it runs. */
-  termination: ProjectedTermination | undefined
-  salvage: ProjectedSalvage | undefined
-  /** The newest limit that it went over. */
-  exceeded: string | undefined
+  termination?: ProjectedTermination | undefined
+  salvage?: ProjectedSalvage | undefined
+  exceeded?: string | undefined
   /** What the run measured of it; known while the run is at work. */
-  metered: { readonly tokens: number; readonly cost: number } | undefined
+  metered?: { readonly tokens: number; readonly cost: number }
 }
 
 export interface ProjectedTask {
   readonly id: TaskId
-  /** The name in the plan. */
   readonly name: string
   /** What a person changed at its gate. */
   changed: { readonly title?: string; readonly priority?: string }
@@ -109,6 +136,5 @@ export interface ProjectedTask {
   readonly parent: TaskId | null
   status: TaskStatus
   readonly attempts: WorkspaceId[]
-  /** Who cancelled or rejected it. */
-  decidedBy: string | undefined
+  decidedBy?: string | undefined
 }

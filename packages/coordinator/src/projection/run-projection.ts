@@ -1,5 +1,5 @@
-// What the trail of a run says about its work: folded entry by entry, live and from disk alike. The driver of a run
-// decides by it, and views are made of it.
+// What the trail of a run says about its work, folded entry by entry. The run's driver decides by it, and views show
+// it.
 import {
   type CheckpointId,
   durationMs,
@@ -14,32 +14,32 @@ import {
 import type { CheckpointRecord, EnvelopeRecord } from '@parley/kernel'
 import type { Entry } from '@parley/trail'
 import { type EventBody, type EventType, isTerminal } from '@parley/trail/events'
-import type { Verdict } from '../merge/verdict.ts'
+import { given } from '../given.ts'
 import type { RunFacts, WorkspaceFacts } from '../run/facts.ts'
-import type { TeamAgent } from '../team/team.ts'
+import { allTasks, type PlannedTask, type TeamAgent } from '../team/team.ts'
 import { tail } from '../turn/turn-text.ts'
 import { type Control, readControl } from './control.ts'
 import { ProjectedHighway } from './highway.ts'
-import { movingWorkFolds } from './moving-work.ts'
 import {
   FOLDER_ACTIONS,
   FOLDER_CAPABILITY,
   type ProjectedConflict,
   type ProjectedTask,
   type ProjectedWorkspace,
-  type TurnRecord,
+  type WorkPayload,
 } from './projected.ts'
 
 export type Load = (id: ObjectId) => Promise<unknown>
 
 export class RunProjection {
   facts: RunFacts | undefined
+  /** The tasks of the plan by name, those of nested plans too. */
+  plan: ReadonlyMap<string, PlannedTask> = new Map()
   root: ProjectedWorkspace | undefined
   graph: GraphId | undefined
   readonly workspaces = new Map<WorkspaceId, ProjectedWorkspace>()
   readonly tasks = new Map<TaskId, ProjectedTask>()
   readonly highway = new ProjectedHighway()
-  /** What people told the coordinator, in order. */
   readonly controls: Control[] = []
   /** Work whose merge the folders have followed, as far as this process knows. */
   readonly applied = new Set<WorkspaceId>()
@@ -51,20 +51,15 @@ export class RunProjection {
     return this.root !== undefined && isTerminal(this.root.state)
   }
 
-  /** The newest task of that name. */
   task(name: string): ProjectedTask | undefined {
     let found: ProjectedTask | undefined
     for (const task of this.tasks.values()) if (task.name === name) found = task
     return found
   }
 
-  /**
-   * The first task of that name: a team that is tried again plans its tasks anew, and they keep the ids that agents
-   * were told before.
-   */
+  /** The first task of that name, whose id agents know: a team that is tried again plans its tasks anew. */
   firstTask(name: string): ProjectedTask | undefined {
-    for (const task of this.tasks.values()) if (task.name === name) return task
-    return undefined
+    return [...this.tasks.values()].find(task => task.name === name)
   }
 
   /** Those that are about the work of a workspace, in order: judges and mergers. */
@@ -98,7 +93,7 @@ export class RunProjection {
     const task = gate?.type === 'task_approval' && gate.task !== null ? this.tasks.get(gate.task) : undefined
     if (!task || !modifications) return
     const { name, priority } = modifications
-    task.changed = { ...(name !== undefined && { title: name }), ...(priority && { priority }) }
+    task.changed = given({ title: name, priority })
   }
 }
 
@@ -109,11 +104,9 @@ type Fold<T extends EventType> = (
   load: Load,
 ) => void | Promise<void>
 
-export type Folds = { readonly [T in EventType]?: Fold<T> }
+type Folds = { readonly [T in EventType]?: Fold<T> }
 
 const FOLDS: Folds = {
-  ...movingWorkFolds,
-
   async workspace_created(projection, body, entry, load) {
     const context = body.context === undefined ? undefined : await load(body.context as ObjectId)
     const root = body.parent === null
@@ -126,31 +119,20 @@ const FOLDS: Folds = {
       created: entry.timestamp,
       state: 'idle',
       changed: entry.timestamp,
-      ended: undefined,
-      trigger: undefined,
-      reason: undefined,
-      decidedBy: undefined,
       checkpoints: [],
       turnOpen: false,
       refused: { write: [], link_outside: [], special_file: [] },
-      integration: undefined,
-      merged: undefined,
       conflicts: [],
       migrations: [],
-      termination: undefined,
-      salvage: undefined,
-      exceeded: undefined,
-      metered: undefined,
     }
     projection.workspaces.set(workspace.id, workspace)
     if (!root) return
     projection.root = workspace
     projection.facts = context as RunFacts | undefined
+    projection.plan = new Map([...allTasks(projection.facts?.plan ?? [])].map(task => [task.id, task]))
   },
 
-  workspace_state_changed(projection, body, entry) {
-    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
-    if (!workspace) return
+  workspace_state_changed: inWorkspace((workspace, body, entry) => {
     const { termination } = workspace
     if (termination && (body.from_state === 'suspended' || body.from_state === 'migrating'))
       termination.paused += durationMs(parseTimestamp(workspace.changed)!, parseTimestamp(entry.timestamp)!)
@@ -161,27 +143,21 @@ const FOLDS: Folds = {
     workspace.decidedBy = body.initiator === 'human' ? entry.actor : undefined
     if (body.to_state === 'active') workspace.reason = undefined
     if (isTerminal(body.to_state)) workspace.ended = entry.timestamp
-  },
+  }),
 
-  workspace_reparented(projection, body) {
-    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
-    if (workspace) workspace.parent = body.new_parent as WorkspaceId
-  },
+  workspace_reparented: inWorkspace((workspace, body) => {
+    workspace.parent = body.new_parent as WorkspaceId
+  }),
 
-  workspace_ownership_transferred(projection, body) {
-    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
-    if (workspace) workspace.owner = body.to_user
-  },
+  workspace_ownership_transferred: inWorkspace((workspace, body) => {
+    workspace.owner = body.to_user
+  }),
 
-  budget_exceeded(projection, body) {
-    const workspace = projection.workspaces.get(body.workspace_id as WorkspaceId)
-    if (workspace) workspace.exceeded = body.budget_dimension
-  },
+  budget_exceeded: inWorkspace((workspace, body) => {
+    workspace.exceeded = body.budget_dimension
+  }),
 
-  /**
-   * The words of an agent that fails or waits stand in its signal, before the change of state. The protocol's own say
-   * only what changed.
-   */
+  /** An agent says why it fails or waits in its signal, before the change of state. */
   signal_emitted(projection, { from, type, reason }, { actor }) {
     const workspace = projection.workspaces.get(from as WorkspaceId)
     // The coordinator's own words are the system's; of a worker those are what others did to it.
@@ -194,19 +170,8 @@ const FOLDS: Folds = {
     const workspace = projection.workspaces.get(body.workspace as WorkspaceId)
     const record = (await load(body.checkpoint_id as ObjectId)) as CheckpointRecord | undefined
     if (!workspace || !record) return
-    const {
-      content,
-      files_changed,
-      outside_links = [],
-      commit,
-      verdict,
-      turn,
-    } = record.payload as CheckpointRecord['payload'] & {
-      readonly outside_links?: readonly string[]
-      readonly commit?: string
-      readonly verdict?: Verdict
-      readonly turn?: TurnRecord
-    }
+    const payload = record.payload as CheckpointRecord['payload'] & WorkPayload
+    const { content, files_changed, outside_links = [], commit, verdict, turn } = payload
     if (turn && turn.outcome !== 'kept') workspace.turnOpen = false
     workspace.checkpoints.push({
       id: record.id,
@@ -228,8 +193,8 @@ const FOLDS: Folds = {
     if (workspace && body.target !== undefined) workspace.refused[action].push(body.target)
   },
 
-  graph_created(projection, body) {
-    projection.graph ??= body.graph_id as GraphId
+  graph_created(projection, { graph_id }) {
+    projection.graph ??= graph_id as GraphId
   },
 
   task_created(projection, body, entry) {
@@ -243,7 +208,6 @@ const FOLDS: Folds = {
       parent: (body.parent_task ?? null) as TaskId | null,
       status: 'draft',
       attempts: [],
-      decidedBy: undefined,
     })
   },
 
@@ -266,12 +230,9 @@ const FOLDS: Folds = {
         target: body.target as WorkspaceId,
         checkpoint: body.checkpoint_ref as CheckpointId,
         open: true,
-        result: undefined,
-        merged: undefined,
-        aborted: undefined,
         conflicts: [],
       }
-    else if (source) source.integration = { strategy: body.strategy, open: true, result: undefined }
+    else if (source) source.integration = { strategy: body.strategy, open: true }
   },
 
   integration_completed(projection, body, entry) {
@@ -282,7 +243,7 @@ const FOLDS: Folds = {
       if (source.salvage) source.salvage = { ...source.salvage, open: false, result, merged: entry.seq }
       return
     }
-    source.integration = { strategy: body.strategy, open: false, result }
+    source.integration = { strategy: body.strategy, open: false, ...(result && { result }) }
     source.merged = entry.seq
   },
 
@@ -293,17 +254,36 @@ const FOLDS: Folds = {
     } else if (source?.integration) source.integration = { ...source.integration, open: false }
   },
 
-  conflict_detected(projection, body, { actor }) {
-    const { conflict_id: id, conflict_type: type, resources, description } = body
+  conflict_detected: inWorkspace((workspace, body, { actor }) => {
+    const { conflict_id: id, resources, description, mode } = body
     const foundBy = actor === 'protocol' ? 'runtime' : 'integrator'
-    conflictsOf(projection, body)?.push({ id, type, resources, description, foundBy, settled: undefined })
-  },
+    conflictsOf(workspace, mode)?.push({ id, resources, description, foundBy })
+  }),
 
-  conflict_resolved(projection, body) {
-    const conflict = conflictsOf(projection, body)?.find(({ id }) => id === body.conflict_id)
+  conflict_resolved: inWorkspace((workspace, body) => {
+    const conflict = conflictsOf(workspace, body.mode)?.find(({ id }) => id === body.conflict_id)
     const { resolution_strategy: strategy, resolution, outcome } = body
     if (conflict) conflict.settled = { strategy, resolution, outcome }
-  },
+  }),
+
+  migration_started: inWorkspace(({ migrations }, { old_agent: from, new_agent: to, reason }, { timestamp: at }) => {
+    migrations.push({ from, to, reason, at, outcome: 'open' })
+  }),
+
+  migration_completed: inWorkspace((workspace, body) => {
+    const migration = workspace.migrations.at(-1)
+    if (migration) migration.outcome = 'completed'
+    if (workspace.facts) workspace.facts = { ...workspace.facts, agent: body.new_agent }
+  }),
+
+  migration_failed: inWorkspace(({ migrations }) => {
+    const migration = migrations.at(-1)
+    if (migration) migration.outcome = 'failed'
+  }),
+
+  graceful_termination_initiated: inWorkspace((workspace, { grace_period: period, reason }, entry) => {
+    workspace.termination = { since: entry.timestamp, period, reason, paused: 0 }
+  }),
 
   async envelope_created(projection, body, entry, load) {
     if (body.origin !== 'human' || body.to !== (projection.root?.id as string)) return
@@ -313,10 +293,16 @@ const FOLDS: Folds = {
 }
 
 /** Conflicts of a salvage are no part of the workspace, which has failed already. */
-function conflictsOf(
-  projection: RunProjection,
-  { workspace_id, mode }: { readonly workspace_id: string; readonly mode?: string },
-): ProjectedConflict[] | undefined {
-  const workspace = projection.workspaces.get(workspace_id as WorkspaceId)
-  return mode === 'salvage' ? workspace?.salvage?.conflicts : workspace?.conflicts
+function conflictsOf(workspace: ProjectedWorkspace, mode: string | undefined): ProjectedConflict[] | undefined {
+  return mode === 'salvage' ? workspace.salvage?.conflicts : workspace.conflicts
+}
+
+function inWorkspace<T extends EventType>(
+  fold: (workspace: ProjectedWorkspace, body: EventBody<T>, entry: Entry) => void,
+): Fold<T> {
+  return (projection, body, entry) => {
+    const { workspace_id } = body as { readonly workspace_id?: string }
+    const workspace = projection.workspaces.get(workspace_id as WorkspaceId)
+    if (workspace) fold(workspace, body, entry)
+  }
 }

@@ -1,5 +1,4 @@
-// Runs that are ended because nobody waits for them any more, after a stop or before one: the coordinator itself says
-// that they have failed, and why (W-TOPO-TREE-06). Nobody else has ended them.
+// Runs that nobody waits for any more: the coordinator itself ends them as failed, with the reason (W-TOPO-TREE-06).
 import { ok, type Result } from '@parley/core'
 import type { RunHandle } from '@parley/kernel'
 import { coordinatorLimits } from '../limits.ts'

@@ -1,5 +1,4 @@
-// Breakers: work that leads nowhere is ended, on by default. Attempts that come to the same, turns that change nothing,
-// and runs that start runs.
+// Breakers end work that leads nowhere: attempts with the same result, turns that change nothing, runs that start runs.
 import { ParleyError } from '@parley/core'
 import { coordinatorLimits } from '../limits.ts'
 import type { ProjectedTask, ProjectedWorkspace } from '../projection/projected.ts'

@@ -4,7 +4,6 @@ import { coordinatorLimits } from '../limits.ts'
 import type { Limits } from '../team/budget-fields.ts'
 import { planFor, type Team } from '../team/team.ts'
 
-/** Why a run cannot be started like this; undefined if it can. */
 export function misfit(request: RunRequest, team: Team): ParleyError | undefined {
   const { intent, told = [], context = {}, key, budget = {}, timeoutMs } = request
   if (intent.trim() === '') return invalid('Say what is to be done: the intent is empty.')

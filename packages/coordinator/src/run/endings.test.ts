@@ -1,22 +1,19 @@
 // Ends at awkward moments: nothing hangs, nothing starts afterwards, and everybody hears of it.
 import { getEventListeners } from 'node:events'
 import { rmSync } from 'node:fs'
-import { type TurnInput, unwrap } from '@parley/core'
+import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { AgentVerbs } from '../contract.ts'
-import { alice, Fixture, put } from '../testing/fixture.ts'
+import { aborted, Fixture, planned, put, solo } from '../testing/fixture.ts'
 
-const solo = 'version: 1\nname: solo\nagents:\n  one: { command: [scripted, one] }\n'
-
-const untilAborted = (input: TurnInput) =>
-  new Promise<string>(resolve => input.signal.addEventListener('abort', () => resolve('ended')))
+const one = solo('one')
 
 test('a run that is ended right after its start ends', async () => {
-  const fixture = await Fixture.open({ one: untilAborted })
+  const fixture = await Fixture.open({ one: aborted })
   for (let turns = 0; turns < 12; turns++) {
-    const run = await fixture.solve(solo)
+    const run = await fixture.solve(one)
     for (let each = 0; each < turns; each++) await new Promise(resolve => setImmediate(resolve))
-    unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'enough' }))
+    await fixture.abort(run, { reason: 'enough' })
     expect((await fixture.over(run)).state).toBe('aborted')
   }
   expect(fixture.leftovers()).toEqual([])
@@ -27,11 +24,11 @@ test('no turn is at work after a stop that comes while tasks are being given out
   const fixture = await Fixture.open({
     one: input => {
       signals.push(input.signal)
-      return untilAborted(input)
+      return aborted(input)
     },
   })
   const tasks = Array.from({ length: 8 }, (_, index) => `  - { id: t${index}, agent: one, prompt: Work. }`)
-  const team = `${solo.replace(' }', ', slots: 8 }')}limits: { concurrency: 8 }\nplan:\n${tasks.join('\n')}\n`
+  const team = `${one.replace(' }', ', slots: 8 }')}limits: { concurrency: 8 }\nplan:\n${tasks.join('\n')}\n`
   for (const given of [1, 4, 8]) {
     const run = await fixture.solve(team)
     let seen = 0
@@ -42,7 +39,7 @@ test('no turn is at work after a stop that comes while tasks are being given out
     await fixture.stop()
     expect(signals.filter(({ aborted }) => !aborted)).toEqual([])
     await fixture.start()
-    unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'enough' }))
+    await fixture.abort(run, { reason: 'enough' })
     await fixture.over(run)
   }
   // Whoever was set to work after the stop would have found the trail closed.
@@ -50,8 +47,8 @@ test('no turn is at work after a stop that comes while tasks are being given out
 })
 
 test('whoever follows a run hears that the node stops', async () => {
-  const fixture = await Fixture.open({ one: untilAborted })
-  const run = await fixture.solve(solo, { approved: false })
+  const fixture = await Fixture.open({ one: aborted })
+  const run = await fixture.solve(one, { approved: false })
   await fixture.until(run, ({ gates }) => gates.length > 0)
   const followed = fixture.over(run)
   const heard = expect(followed).rejects.toMatchObject({ code: 'unavailable', retryable: true })
@@ -62,7 +59,7 @@ test('whoever follows a run hears that the node stops', async () => {
 
 test('following a run leaves nothing on the signal', async () => {
   const fixture = await Fixture.open({ one: () => 'done' })
-  const run = await fixture.solve(solo)
+  const run = await fixture.solve(one)
   const stop = new AbortController()
   for await (const _view of fixture.coordinator.views.follow(run, stop.signal));
   expect(getEventListeners(stop.signal, 'abort')).toEqual([])
@@ -73,21 +70,20 @@ test('a run whose project is gone can still be ended', async () => {
   const fixture = await Fixture.open({
     one: input => {
       working.resolve()
-      return untilAborted(input)
+      return aborted(input)
     },
   })
-  const run = await fixture.solve(solo)
+  const run = await fixture.solve(one)
   await working.promise
   rmSync(fixture.project, { recursive: true })
-  unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'gone' }))
+  await fixture.abort(run, { reason: 'gone' })
   expect((await fixture.over(run)).state).toBe('aborted')
   expect(fixture.logged.join('\n')).toContain('not cleaned up')
 })
 
 test('a plan that nobody approves in time is ended by its limit, and says so', async () => {
-  const fixture = await Fixture.open({ one: untilAborted })
-  const run = await fixture.solve(`${solo}limits: { timeout: 300ms }\n`, { approved: false })
-  const view = await fixture.over(run)
+  const fixture = await Fixture.open({ one: aborted })
+  const view = await fixture.finished(`${one}limits: { timeout: 300ms }\n`, { approved: false })
   expect(view).toMatchObject({ state: 'aborted', reason: 'It took longer than its limit.' })
 })
 
@@ -125,10 +121,10 @@ test('one name never sits in two workspaces, after a restart neither', async () 
   const fixture = await Fixture.open({
     one: input => {
       names[round]!.push(input.agent)
-      return untilAborted(input)
+      return aborted(input)
     },
   })
-  const team = `${solo}plan:\n${['a', 'b'].map(id => `  - { id: ${id}, agent: one, prompt: Work. }`).join('\n')}\n`
+  const team = `${one}plan:\n${['a', 'b'].map(id => `  - { id: ${id}, agent: one, prompt: Work. }`).join('\n')}\n`
   const runs = [await fixture.solve(team), await fixture.solve(team)]
   for (const run of runs) await fixture.until(run, ({ tasks }) => tasks.every(({ state }) => state === 'working'))
   await fixture.stop()
@@ -149,17 +145,11 @@ test('after a question the next attempt hears the reviewer, not the question', a
     },
     reviewer: () => (told.length < 3 ? 'REVISE: it must rhyme' : 'ACCEPT'),
   })
-  const run = await fixture.solve(`
-version: 1
-name: poets
-agents:
-  writer: { command: [scripted, writer] }
-  reviewer: { command: [scripted, reviewer] }
-plan:
-  - { id: poem, agent: writer, prompt: Write., attempts: 3, review: { by: reviewer } }
-`)
+  const run = await fixture.solve(
+    planned('{ id: poem, agent: writer, prompt: Write., attempts: 3, review: { by: reviewer } }'),
+  )
   await fixture.until(run, ({ gates }) => gates.length > 0)
-  unwrap(await fixture.coordinator.gates.reply(run, { answer: 'envelope', text: 'Blue.', principal: alice }))
+  await fixture.reply(run, { answer: 'envelope', text: 'Blue.' })
   const view = await fixture.over(run)
   expect(view.state).toBe('done')
   expect(told[2]).toContain('it must rhyme')
@@ -179,7 +169,7 @@ test('a door that an agent has kept is shut when its turn is over', async () => 
       return 'done'
     },
   })
-  await fixture.over(await fixture.solve(solo))
+  await fixture.over(await fixture.solve(one))
   const shut = { ok: false, error: { code: 'permission_denied' } }
   expect(await door!.block('late')).toMatchObject(shut)
   expect(await door!.checkpoint('late')).toMatchObject(shut)

@@ -1,25 +1,19 @@
-// What a run and a workspace are about, as the context object of each keeps it: everything that is needed to go on
-// after a restart.
+// What a run and a workspace are about, as their context objects keep it: all that a restart needs.
 import type { TurnContextPart } from '@parley/core'
-import type { ProjectFacts } from '../folder/run-folders.ts'
+import type { ProjectFacts } from '../folder/model.ts'
 import type { PlannedTask, Team } from '../team/team.ts'
 
-/** The context of the root. */
 export interface RunFacts {
   readonly intent: string
   readonly team: Team
-  /** The plan with the intent filled in. */
   readonly plan: readonly PlannedTask[]
   readonly project: ProjectFacts
   readonly principal: string
   readonly origin: string
-  /**
-   * `given`: the principal approves the tasks of the plan with the request itself, so that nobody is asked about these.
-   */
+  /** `given`: the principal approves the tasks of the plan with the request itself. */
   readonly approval: 'ask' | 'given'
   /** How long questions of agents wait, null without end, and what happens then. */
   readonly questions: { readonly timeout: number | null; readonly fallback: string }
-  /** The run whose agent started this one. */
   readonly parent?: string
   /** What every turn of work is told first. */
   readonly context?: readonly TurnContextPart[]
@@ -30,7 +24,6 @@ export interface RunFacts {
 }
 
 interface Common {
-  /** The task of the plan. */
   readonly task: string
   /** The commit that its folder starts from. */
   readonly commit: string
@@ -58,20 +51,15 @@ export interface TeamFacts extends Attempt {
   readonly kind: 'team'
 }
 
-/**
- * The context of a workspace that judges the work of another: a command that must succeed, or an agent that gives a
- * verdict.
- */
+/** The context of a workspace that judges another: by a command that must succeed, or an agent's verdict. */
 export interface JudgeFacts extends Common {
   readonly kind: 'check' | 'review'
-  /** The workspace whose work is judged. */
   readonly of: string
 }
 
 /** The context of a workspace that makes one of two versions: its folder starts with the draft of the merge. */
 export interface MergeFacts extends Common {
   readonly kind: 'merge'
-  /** The workspace whose work is merged. */
   readonly of: string
   /** Files of the draft in which both versions stand between marks. */
   readonly conflicts: readonly string[]

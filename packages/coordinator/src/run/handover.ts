@@ -1,33 +1,21 @@
-// Another agent in the place of one that is at work (W-MIG-05): asked for by a person, or by a turn whose agent cannot
-// work. The kernel freezes the workspace; the old agent's turn is ended before the new one is bound, so that never two
-// of them are at work.
+// Replaces the agent of a workspace (W-MIG-05), on request of a person or of a turn whose agent cannot work. The old
+// agent's turn ends before the new one is bound, so that two never work at once.
 import { err, ok, type Result, type WorkspaceId } from '@parley/core'
-import type { RunHandle } from '@parley/kernel'
 import type { ProjectedWorkspace } from '../projection/projected.ts'
-import type { RunProjection } from '../projection/run-projection.ts'
-
-export interface HandoverHost {
-  readonly run: RunHandle
-  readonly projection: RunProjection
-  /** `<agent>#<slot>`, with a slot that no live workspace has. */
-  readonly identity: (agent: string) => string
-  readonly release: (identity: string) => void
-  readonly log: (level: 'info' | 'warn', message: string, facts?: object) => void
-}
+import type { RunAtWork } from './run-parts.ts'
 
 export class Handovers {
-  readonly #host: HandoverHost
-  /**
-   * Wanted by turns that have ended for that. Lost with the node: the turn is then taken again, and comes to the same.
-   */
+  readonly #host: RunAtWork
+  /** Asked for by turns that ended. Lost with the node: then the turn is taken again, with the same outcome. */
   readonly #wanted = new Map<WorkspaceId, { readonly to: string; readonly reason: string }>()
 
-  constructor(host: HandoverHost) {
+  constructor(host: RunAtWork) {
     this.#host = host
   }
 
   want(workspace: WorkspaceId, to: string, reason: string): void {
     this.#wanted.set(workspace, { to, reason })
+    this.#host.poke()
   }
 
   /** Whatever is wanted and can be done now; work that is suspended is handed over when it goes on. */

@@ -1,5 +1,5 @@
-// The adapters of the agents of each run: one for each agent, made when it is first wanted and closed when the run is
-// over. The environment of whoever started the run is kept for them here, in memory only.
+// The adapters of each run, one for each agent, from the first use to the end of the run; and the environment of the
+// caller who started the run, in memory only.
 import { type AgentAdapter, asParleyError, ParleyError, type RunId } from '@parley/core'
 import type { CoordinatorOptions } from '../contract.ts'
 import type { PlannedTask, TeamAgent } from '../team/team.ts'
@@ -17,7 +17,6 @@ export class RunAdapters {
     this.#log = log
   }
 
-  /** For all adapters of the run that are made from now on. */
   setEnvironment(run: RunId, environment: Readonly<Record<string, string>>): void {
     this.#environments.set(run, environment)
   }

@@ -1,53 +1,32 @@
-// The coordinating agent of one run. It follows the run's trail and, after everything that happened, does what is next:
-// answer what falls to it, let its integrators work (integrator.ts), end the run. Nothing is remembered elsewhere, so a
-// restart simply continues.
+// The coordinating agent of one run. After every change on the trail it takes the next steps: answer gates, let
+// integrators work (integrator.ts), end the run. It keeps no state, so a restart simply continues.
 import { asParleyError, err, type GateId, ok, type Result, type WorkspaceId } from '@parley/core'
-import type { RunHandle, UserHandle } from '@parley/kernel'
+import type { RunHandle } from '@parley/kernel'
 import { ask, emptyInbox } from '../ask.ts'
 import type { RunFolders } from '../folder/run-folders.ts'
 import { isOfPlan } from '../plan/approved-plan.ts'
 import { driveDelegate } from '../plan/delegate.ts'
 import { Integrator, type IntegratorHost } from '../plan/integrator.ts'
-import { plannedTasks } from '../plan/spending.ts'
 import { controlPayload } from '../projection/control.ts'
 import type { ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
-import type { PlannedTask } from '../team/team.ts'
-import type { Semaphore } from '../turn/semaphore.ts'
 import type { TurnDriver } from '../turn/turn-driver.ts'
-import { TurnDrivers, type TurnDriversOptions } from '../turn/turn-drivers.ts'
+import { TurnDrivers } from '../turn/turn-drivers.ts'
 import type { CutOff } from '../view/run-records.ts'
 import { placed, resultAt } from '../view/run-result.ts'
 import { type Live, runView } from '../view/to-view.ts'
 import type { RunView } from '../view/view.ts'
-import type { RunFacts, WorkspaceFacts } from './facts.ts'
+import type { WorkspaceFacts } from './facts.ts'
 import { Handovers } from './handover.ts'
-import { RunFollower, type RunFollowerOptions } from './run-follower.ts'
+import { RunFollower } from './run-follower.ts'
+import type { RunParts } from './run-parts.ts'
 import { RunTime } from './run-time.ts'
 
-export interface RunDriverOptions extends RunFollowerOptions {
-  /** Whoever started the run. */
-  readonly principal: UserHandle
-  readonly facts: RunFacts
-  readonly adapter: TurnDriversOptions['adapter']
-  readonly token: TurnDriversOptions['token']
-  readonly environment: Readonly<Record<string, string>>
-  /** Turns at once over all runs. */
-  readonly turns: Semaphore
-  /** `<agent>#<slot>`, with a slot that no live workspace has. */
-  readonly identity: (agent: string) => string
-  readonly release: (identity: string) => void
-  readonly onEvent: TurnDriversOptions['onEvent']
-  /** The run is over. `tidy`: nothing of it is left to be cleaned up. */
-  readonly onEnd: (tidy: boolean) => void
-}
-
 export class RunDriver {
-  readonly #options: RunDriverOptions
+  readonly #options: RunParts
   readonly #run: RunHandle
   readonly #follower: RunFollower
   readonly #projection: RunProjection
-  readonly #plan: ReadonlyMap<string, PlannedTask>
   readonly #drivers: TurnDrivers
   readonly #listeners = new Set<() => void>()
   readonly #stop = new AbortController()
@@ -59,11 +38,10 @@ export class RunDriver {
   readonly #answered = new Set<GateId>()
   #result: RunView['result']
 
-  constructor(options: RunDriverOptions) {
+  constructor(options: RunParts) {
     this.#options = options
     this.#run = options.run
     const { facts, run } = options
-    this.#plan = plannedTasks(facts.plan)
     this.#follower = new RunFollower(options, {
       step: () => this.#step(),
       finish: () => this.#finish(),
@@ -72,22 +50,12 @@ export class RunDriver {
     })
     const { projection } = this.#follower
     this.#projection = projection
-    const poke = () => void this.poke()
-    this.#handovers = new Handovers({ ...options, projection })
-    this.#time = new RunTime({ ...options, projection, poke })
-    this.#drivers = new TurnDrivers({
-      ...options,
-      projection,
-      plan: this.#plan,
-      handOver: (workspace, to, reason) => {
-        this.#handovers.want(workspace, to, reason)
-        poke()
-      },
-      changed: this.#changed,
-    })
+    const work = { ...options, projection, changed: this.#changed, poke: () => void this.poke() }
+    this.#handovers = new Handovers(work)
+    this.#time = new RunTime(work)
+    this.#drivers = new TurnDrivers(work, (workspace, to, reason) => this.#handovers.want(workspace, to, reason))
     this.#integratorHost = {
-      ...options,
-      projection,
+      ...work,
       live: ({ id }) => this.#drivers.get(id)?.turn,
       merged: () => this.#showResult(),
     }
@@ -102,7 +70,6 @@ export class RunDriver {
     return this.#projection
   }
 
-  /** All of the trail was read once. Before that, what was seen is the past. */
   get knows(): boolean {
     return this.#follower.knows
   }
@@ -121,7 +88,6 @@ export class RunDriver {
     return this.#options.folders
   }
 
-  /** For acts that people ask the coordinator for. */
   get coordinator(): RunHandle['coordinator'] {
     return this.#run.coordinator
   }
@@ -136,16 +102,13 @@ export class RunDriver {
     return this.#drivers.get(workspace)
   }
 
-  /** Puts another agent in the place of a workspace's own; answers when that is done. */
   async migrate(workspace: ProjectedWorkspace, to: string, reason: string): Promise<Result<{ to: string }>> {
     const moved = await this.#handovers.migrate(workspace, to, reason)
     await this.poke()
     return moved
   }
 
-  /**
-   * W-MIG-05 step 3: the processes of the old agent are gone before the new one is bound. What they left is put back.
-   */
+  /** W-MIG-05 step 3: ends the old agent's processes before the new one is bound, and puts back what they left. */
   async prepare(workspace: WorkspaceId): Promise<void> {
     await this.#drivers.get(workspace)?.stop()
   }
@@ -159,7 +122,6 @@ export class RunDriver {
     for (const listener of this.#listeners) listener()
   }
 
-  /** Resolves when it knows what the trail says. */
   start(): Promise<void> {
     return this.#follower.start()
   }
@@ -173,7 +135,6 @@ export class RunDriver {
     this.#time.cancel()
   }
 
-  /** Looks what is next now; resolves when that is done. */
   poke(): Promise<void> {
     return this.#follower.poke()
   }
@@ -195,9 +156,7 @@ export class RunDriver {
     await this.#close()
   }
 
-  /**
-   * Work begins with the wish of a person in the root's inbox (DESIGN, Runs); a stop may have come before it got there.
-   */
+  /** Work begins with a person's wish in the root's inbox (DESIGN, Runs), which a stop may have cut off. */
   async #hasIntent(root: ProjectedWorkspace): Promise<boolean> {
     const { coordinator } = this.#run
     if (root.state === 'idle') {
@@ -214,8 +173,8 @@ export class RunDriver {
   }
 
   /**
-   * The tasks of the plan are approved under the name of whoever asked for the run with their approval; what is planned
-   * later is theirs to answer. What nobody answered in time falls to the coordinator.
+   * Approves the tasks of the plan under the name of the principal whose request approved them, and what nobody
+   * answered in time and so fell to the coordinator.
    */
   async #answerGates(): Promise<void> {
     const { facts, principal, release } = this.#options
@@ -240,9 +199,10 @@ export class RunDriver {
   }
 
   async #leadTeams(): Promise<void> {
-    for (const workspace of this.#projection.workspaces.values()) {
+    const { workspaces, plan } = this.#projection
+    for (const workspace of workspaces.values()) {
       if (workspace.facts?.kind !== 'team' || workspace.state !== 'active') continue
-      const planned = this.#plan.get(workspace.facts.task)
+      const planned = plan.get(workspace.facts.task)
       if (planned?.plan) await driveDelegate(this.#integratorHost, workspace, workspace.facts, planned)
     }
   }
@@ -284,7 +244,6 @@ export class RunDriver {
     }
   }
 
-  /** The run has ended, by itself or because somebody ended it. */
   async #finish(): Promise<void> {
     this.#time.cancel()
     await this.#drivers.end()

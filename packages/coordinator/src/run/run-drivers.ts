@@ -1,48 +1,22 @@
-// The drivers of all runs at work: one for each run, from its start, or that of the node, until it is over. A run that
-// a stop interrupted goes on; what a run has left behind when it is over is cleaned up.
+// The drivers of all runs at work, from the start of a run, or of the node, to its end. Resumes runs that a stop
+// interrupted, and cleans up after those that are over.
 import { endMarked } from '@parley/agents'
-import {
-  asParleyError,
-  type Clock,
-  ParleyError,
-  type Result,
-  type RunId,
-  type StoredRun,
-  unwrap,
-  type WorkspaceId,
-} from '@parley/core'
-import type { RunHandle, Runtime } from '@parley/kernel'
-import type { CoordinatorOptions, Log } from '../contract.ts'
+import { asParleyError, ParleyError, type RunId, unwrap, type WorkspaceId } from '@parley/core'
+import type { RunHandle } from '@parley/kernel'
+import type { Coordinator } from '../coordinator.ts'
 import type { RunFolders } from '../folder/run-folders.ts'
 import { coordinatorDefaults } from '../limits.ts'
 import { machineLimits } from '../machine/limits.ts'
-import type { Machine } from '../machine/machine.ts'
-import type { RunProjection } from '../projection/run-projection.ts'
 import { Identities, liveAgents } from '../turn/identities.ts'
 import { Semaphore } from '../turn/semaphore.ts'
 import { turnToken } from '../turn/token.ts'
-import type { TurnListeners } from '../turn/turn-listeners.ts'
 import { abandonRun } from './abandon.ts'
 import type { RunFacts } from './facts.ts'
-import type { RunAdapters } from './run-adapters.ts'
 import { RunDriver } from './run-driver.ts'
-import type { RunHomes } from './run-homes.ts'
+import type { RunsHost } from './runs-host.ts'
 
-export interface RunDriversOptions
-  extends Pick<CoordinatorOptions, 'trail' | 'profile' | 'secret' | 'environment' | 'turns' | 'abandon'> {
-  readonly runtime: Runtime
-  readonly clock: Clock
-  readonly machine: Machine
-  readonly adapters: RunAdapters
-  readonly homes: RunHomes
-  readonly listeners: TurnListeners
-  /** Fires when the node stops. */
-  readonly stopping: AbortSignal
-  readonly log: Log
-  readonly storedRun: (run: RunId) => Promise<Result<StoredRun>>
-  readonly project: (run: RunId) => Promise<RunProjection>
-  readonly onEnd: (run: RunId, driver: RunDriver) => void
-}
+/** What reads runs and tells of them. */
+type Told = Pick<Coordinator, 'views' | 'records' | 'listeners'>
 
 /** What kept a run from being driven, how often in a row: the machine, and anything else. */
 interface Troubles {
@@ -53,23 +27,24 @@ interface Troubles {
 const NONE: Troubles = { faults: 0, own: 0 }
 
 export class RunDrivers {
-  readonly #options: RunDriversOptions
+  readonly #host: RunsHost
+  readonly #told: Told
   readonly #drivers: Map<RunId, RunDriver>
   readonly #identities = new Identities()
   readonly #turns: Semaphore
   /** A stop waits for it. */
   readonly #work = new Set<Promise<unknown>>()
 
-  /** `drivers`: others read it too. */
-  constructor(drivers: Map<RunId, RunDriver>, options: RunDriversOptions) {
+  /** `drivers`: those of the host, which only this class changes. */
+  constructor(host: RunsHost, drivers: Map<RunId, RunDriver>, told: Told) {
+    this.#host = host
     this.#drivers = drivers
-    this.#options = options
-    this.#turns = new Semaphore(options.turns ?? coordinatorDefaults.turns)
+    this.#told = told
+    this.#turns = new Semaphore(host.turns ?? coordinatorDefaults.turns)
   }
 
-  /** Goes on with all runs that are not over, and cleans up after those that are. */
   async resumeAll(): Promise<void> {
-    const { runtime, homes } = this.#options
+    const { runtime, homes } = this.#host
     // All names that are taken first: one run's agents must not get those of another's.
     for (const run of runtime.active) await this.#takeNames(run)
     for (const run of runtime.active) await this.#resume(run)
@@ -86,7 +61,7 @@ export class RunDrivers {
   }
 
   async #drive(run: RunHandle, facts: RunFacts, folders: RunFolders): Promise<void> {
-    const { trail, secret, runtime, clock, machine, adapters, listeners, log, environment = {} } = this.#options
+    const { trail, secret, runtime, clock, machine, adapters, log, environment = {} } = this.#host
     const driver = new RunDriver({
       run,
       principal: runtime.user(facts.principal),
@@ -102,7 +77,7 @@ export class RunDrivers {
       identity: agent => this.#identities.next(agent),
       release: identity => this.#identities.release(identity),
       log,
-      onEvent: event => listeners.tell(run.id, event),
+      onEvent: event => this.#told.listeners.tell(run.id, event),
       onEnd: tidy => this.#ended(run.id, driver, tidy),
     })
     this.#drivers.set(run.id, driver)
@@ -134,19 +109,20 @@ export class RunDrivers {
   async stop(): Promise<void> {
     await Promise.all(this.#work)
     await Promise.all([...this.#drivers.values()].map(driver => driver.stop()))
-    await this.#options.adapters.closeAll()
+    await this.#host.adapters.closeAll()
   }
 
   #ended(run: RunId, driver: RunDriver, tidy: boolean): void {
-    const { homes, adapters, onEnd } = this.#options
-    onEnd(run, driver)
+    const { homes, adapters } = this.#host
+    this.#told.views.keep(run, driver)
+    this.#told.records.keep(run, driver.cutOff)
     this.#drivers.delete(run)
     if (tidy) homes.settle(run, driver.projection)
     void adapters.close(run)
   }
 
   async #resume(id: RunId, troubles = NONE): Promise<void> {
-    const { runtime, clock, homes, log } = this.#options
+    const { runtime, clock, homes, log } = this.#host
     try {
       const run = unwrap(await runtime.open(id))
       this.#identities.take(await liveAgents(run))
@@ -166,7 +142,7 @@ export class RunDrivers {
 
   /** A run at work must not be left without anybody who drives it. */
   async #notDriven(id: RunId, cause: unknown, { faults, own }: Troubles): Promise<void> {
-    const { runtime, clock, log, stopping } = this.#options
+    const { runtime, clock, log, stopping } = this.#host
     const again = async (troubles: Troubles) => {
       if (stopping.aborted || this.#drivers.has(id) || !runtime.active.includes(id)) return
       await this.#resume(id, troubles)
@@ -182,7 +158,7 @@ export class RunDrivers {
 
   /** What a fault of the machine kept from being done is done when it is sound again, unless the node stops. */
   async #whenSound(cause: unknown, run: RunId, work: () => Promise<void>): Promise<boolean> {
-    const { machine, profile, homes, stopping } = this.#options
+    const { machine, profile, homes, stopping } = this.#host
     if (!(await machine.blame(cause, [profile, homes.home(run)]))) return false
     void machine.sound(stopping).then(async sound => {
       if (sound) await this.during(work())
@@ -192,8 +168,8 @@ export class RunDrivers {
 
   /** Whether it is ended in place of going on. Its folders are cleaned up with those of all that are over. */
   async #abandons(run: RunHandle): Promise<boolean> {
-    const { abandon, storedRun, log } = this.#options
-    const reason = abandon?.(unwrap(await storedRun(run.id)))
+    const { abandon, log } = this.#host
+    const reason = abandon?.(unwrap(await this.#told.records.storedRun(run.id)))
     if (reason === undefined) return false
     const names = await liveAgents(run)
     unwrap(await abandonRun(run, reason))
@@ -203,7 +179,7 @@ export class RunDrivers {
   }
 
   async #takeNames(id: RunId): Promise<void> {
-    const { runtime, log } = this.#options
+    const { runtime, log } = this.#host
     try {
       this.#identities.take(await liveAgents(unwrap(await runtime.open(id))))
     } catch (cause) {
@@ -214,13 +190,13 @@ export class RunDrivers {
 
   /** What a stop between a run's end and its cleaning up has left. */
   async #tidy(run: RunId): Promise<void> {
-    const { runtime, clock, homes, project, log } = this.#options
+    const { runtime, clock, homes, log } = this.#host
     // What is not over can be looked at and aborted, and keeps what it has until then.
     if (this.#drivers.has(run) || runtime.active.includes(run)) return
     try {
       await endMarked(`${run}/`, { clock })
       await homes.clean(run)
-      homes.settle(run, await project(run))
+      homes.settle(run, await this.#told.views.project(run))
     } catch (cause) {
       log('warn', `the folders of ${run} were not cleaned up: ${asParleyError(cause).message}`, { run })
       await this.#whenSound(cause, run, () => this.#tidy(run))

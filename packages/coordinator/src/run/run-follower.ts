@@ -1,38 +1,16 @@
-// Follows the trail of one run: folds what is committed into the projection and takes a step after every commit that a
-// step has not seen yet. What a fault of the machine or of the trail keeps from being done is tried again.
-import {
-  asParleyError,
-  type CancelTimer,
-  type Clock,
-  invariant,
-  type ObjectId,
-  pause,
-  type Result,
-  unwrap,
-} from '@parley/core'
-import type { RunHandle } from '@parley/kernel'
-import type { Entry, QueryPage } from '@parley/trail'
-import type { Log } from '../contract.ts'
-import type { RunFolders } from '../folder/run-folders.ts'
+// Follows the trail of one run: folds entries into the projection and takes a step after every commit. What a fault of
+// the machine or the trail prevents is tried again.
+import { asParleyError, type CancelTimer, invariant, type ObjectId, pause, unwrap } from '@parley/core'
+import type { Entry } from '@parley/trail'
 import { coordinatorDefaults } from '../limits.ts'
 import { machineLimits } from '../machine/limits.ts'
-import { isOfTrail, type Machine } from '../machine/machine.ts'
+import { isOfTrail } from '../machine/machine.ts'
 import { RunProjection } from '../projection/run-projection.ts'
+import type { RunParts } from './run-parts.ts'
 
-export interface RunFollowerOptions {
-  readonly run: RunHandle
-  /** Durable entries behind a place on the trail. */
-  readonly entries: (after: number) => Promise<Result<QueryPage>>
-  readonly folders: RunFolders
-  readonly clock: Clock
-  readonly machine: Machine
-  readonly log: Log
-}
-
-export interface Followed {
+interface Followed {
   /** Does what is next, as the projection stands. */
   readonly step: () => Promise<void>
-  /** The run is over. */
   readonly finish: () => Promise<void>
   readonly changed: () => void
   /** Fires when nobody is to follow the run any more. */
@@ -41,7 +19,7 @@ export interface Followed {
 
 export class RunFollower {
   readonly projection = new RunProjection()
-  readonly #options: RunFollowerOptions
+  readonly #options: RunParts
   readonly #followed: Followed
   readonly #over = new AbortController()
   #again: CancelTimer | undefined
@@ -52,7 +30,7 @@ export class RunFollower {
   #stepping: Promise<void> = Promise.resolve()
   #done: Promise<void> = Promise.resolve()
 
-  constructor(options: RunFollowerOptions, followed: Followed) {
+  constructor(options: RunParts, followed: Followed) {
     this.#options = options
     this.#followed = followed
   }
@@ -72,7 +50,6 @@ export class RunFollower {
     return this.#done
   }
 
-  /** Resolves when it knows what the trail says. */
   async start(): Promise<void> {
     const { run, machine, log } = this.#options
     try {
@@ -94,7 +71,6 @@ export class RunFollower {
     this.#again?.()
   }
 
-  /** Looks what is next now; resolves when that is done. */
   poke(): Promise<void> {
     return this.#after(() => this.#tryStep())
   }
@@ -122,10 +98,7 @@ export class RunFollower {
     if (this.#over.signal.aborted) await this.#followed.finish()
   }
 
-  /**
-   * The trail or git may be away for a while. A run that cannot go on for longer is ended, so that nobody waits for it
-   * for ever.
-   */
+  /** The trail or git may be away for a while. A run that cannot go on for longer is ended. */
   async #tryStep(told?: readonly Entry[]): Promise<void> {
     if (this.#followed.stopping.aborted) return
     try {

@@ -1,7 +1,7 @@
-// The highway of a run (W-HWY-14, -15): what its team file, or else the node's configuration, says about gates, in the
-// kernel's terms.
+// The highway of a run (W-HWY-14, -15): what its team file, or else the configuration, says about gates.
 import type { HighwayDraft } from '@parley/kernel'
 import type { RunSetup } from '../contract.ts'
+import { given } from '../given.ts'
 import type { Gates } from '../team/highway-fields.ts'
 import type { Team } from '../team/team.ts'
 
@@ -10,9 +10,7 @@ const PATIENT = { timeout: null }
 
 type Highway = Exclude<HighwayDraft, string>
 
-/**
- * `approves`: whoever asks for the run may approve its tasks. What somebody else has approved for them opens no gate.
- */
+/** `approves`: the principal may approve tasks. If not, the caller's approval opens no gate. */
 export function highwayFor(
   { team, gates, approved }: Pick<RunSetup, 'team' | 'gates' | 'approved'>,
   configured: Gates | undefined,
@@ -31,33 +29,21 @@ function withGates(team: Team, gates: Gates | undefined): Pick<Team, 'gates' | '
 function highwayOf(team: Pick<Team, 'gates' | 'approval'>, configured?: Gates): Highway {
   const said = team.gates ?? configured
   const approved = team.approval === 'none'
-  if (!said) {
-    return {
-      gates: { task_approval: !approved },
-      gate_defaults: PATIENT,
-      escalation: PATIENT,
-    }
-  }
+  if (!said) return { gates: { task_approval: !approved }, gate_defaults: PATIENT, escalation: PATIENT }
   const { preset, gates, escalation, injection } = said
   const choices = Object.entries(gates)
   const named = choices.map(([type, { on = true }]) => [type, on] as const)
   return {
-    ...(preset && { preset }),
+    ...given({ preset, injection }),
     gates: { ...(approved && { task_approval: false }), ...Object.fromEntries(named) },
     // Where no preset gives them a time, gates wait.
     ...(!preset && { gate_defaults: PATIENT }),
     gate_overrides: Object.fromEntries(
-      choices.map(([type, { timeoutMs, fallback }]) => [
-        type,
-        { ...(timeoutMs !== undefined && { timeout: timeoutMs }), ...(fallback && { fallback }) },
-      ]),
+      choices.map(([type, { timeoutMs, fallback }]) => [type, given({ timeout: timeoutMs, fallback })]),
     ),
-    ...(injection !== undefined && { injection }),
     escalation: {
       ...(!preset && PATIENT),
-      ...(escalation?.on !== undefined && { enabled: escalation.on }),
-      ...(escalation?.timeoutMs !== undefined && { timeout: escalation.timeoutMs }),
-      ...(escalation?.fallback && { fallback: escalation.fallback }),
+      ...given({ enabled: escalation?.on, timeout: escalation?.timeoutMs, fallback: escalation?.fallback }),
     },
   }
 }

@@ -1,9 +1,10 @@
-// The folder of each run below the profile. As long as there may be something to clean up, a file in it says so, with
-// the facts that it takes: a stop at any moment leaves nothing behind for good. What is kept in the end is the result.
+// The folder of each run below the profile. While there may be something to clean up, a file in it says so, with the
+// facts for it. In the end only the result is kept.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { asParleyError, type Clock, type Result, type RunId, unwrap } from '@parley/core'
-import { type CreateFoldersOptions, type ProjectFacts, RunFolders } from '../folder/run-folders.ts'
+import type { ProjectFacts } from '../folder/model.ts'
+import { RunFolders } from '../folder/run-folders.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import { hasResult, placed, resultAt } from '../view/run-result.ts'
 import type { RunView } from '../view/view.ts'
@@ -23,7 +24,6 @@ export class RunHomes {
     this.#clock = clock
   }
 
-  /** Where the folders of a run are. */
   home(run: RunId): string {
     return join(this.#runs, run)
   }
@@ -52,7 +52,7 @@ export class RunHomes {
     throw failed
   }
 
-  async #abandon(options: CreateFoldersOptions): Promise<void> {
+  async #abandon(options: Parameters<typeof RunFolders.abandon>[0]): Promise<void> {
     if ((await RunFolders.abandon(options)).ok) this.remove(options.run)
   }
 
@@ -91,19 +91,13 @@ export class RunHomes {
     await folders.clean()
   }
 
-  /**
-   * What is kept of its folders is its result: one that never came to be has none, and neither has one that could
-   * change nothing.
-   */
+  /** Keeps the folder for its result; a run that never came to be, or could change nothing, has none. */
   settle(run: RunId, projection: RunProjection): void {
     if (projection.root && hasResult(projection)) rmSync(this.#mark(run), { force: true })
     else this.remove(run)
   }
 
-  /**
-   * Where the result of a run is that ended before this node was started, or why nobody can tell; neither where it
-   * cannot be told just now.
-   */
+  /** The result of a run that ended before this start, or why nobody can tell it; neither if that is unknown now. */
   async resultOf(run: RunId, projection: RunProjection): Promise<Pick<RunView, 'result' | 'result_unknown'>> {
     const { facts } = projection
     // Asking changes nothing: what is not settled is so by the driver, or by the next start.

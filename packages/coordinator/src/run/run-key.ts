@@ -1,6 +1,5 @@
-// Idempotency keys: whoever starts a run under a key gives it an id whose last part is made of both, so that the trail
-// itself tells whether there is such a run already, also after a restart. That part is as long as the random one of
-// other ids.
+// Idempotency keys: the end of a run's id is derived from its principal and key, so that the trail itself tells whether
+// there is such a run already. It replaces the random part of other ids.
 import { createHmac } from 'node:crypto'
 import { type IdSource, ok, type Result, type RunId, type RunKey } from '@parley/core'
 
@@ -8,9 +7,7 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 /** Characters of an id behind its time, five bits each. */
 const LENGTH = 16
 
-/**
- * The end of the id of every run that this principal starts under this key. Only whoever has the secret can make it.
- */
+/** The end of the ids of runs that this principal starts under this key. It takes the secret to make one. */
 export function keyMark(secret: Uint8Array, principal: string, key: string): string {
   const digest = createHmac('sha256', secret)
     .update(`parley-run-key\0${JSON.stringify([principal, key])}`)
@@ -28,7 +25,6 @@ export class KeyedStarts {
   readonly #secret: Uint8Array
   readonly #ids: IdSource
   readonly #find: FindKeyed
-  /** Those that are under way. */
   readonly #starting = new Map<string, Started>()
 
   constructor(secret: Uint8Array, ids: IdSource, find: FindKeyed) {

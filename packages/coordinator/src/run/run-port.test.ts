@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import type { RunSetup } from '../contract.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { readTeam } from '../team/testing.ts'
-import { alice, Fixture, put } from '../testing/fixture.ts'
+import { alice, Fixture, planned, put, refusal } from '../testing/fixture.ts'
 import { coordinatorRunPort } from './run-port.ts'
 
 const peer: Principal = { id: 'alp:SHA256:abc', kind: 'user', name: 'home', scopes: [] }
@@ -104,17 +104,11 @@ test('what reviews and checks say is not for watching; the answer is what no oth
       return 'ACCEPT'
     },
   })
-  const yaml = `
-version: 1
-name: three
-agents:
-  one: { command: [scripted, one] }
-  judge: { command: [scripted, judge] }
-plan:
-  - { id: base, agent: one, prompt: base, review: { by: judge } }
-  - { id: left, agent: one, prompt: left, needs: [base], check: [sh, -c, echo checking] }
-  - { id: right, agent: one, prompt: right, needs: [base] }
-`
+  const yaml = planned(
+    '{ id: base, agent: one, prompt: base, review: { by: judge } }',
+    '{ id: left, agent: one, prompt: left, needs: [base], check: [sh, -c, echo checking] }',
+    '{ id: right, agent: one, prompt: right, needs: [base] }',
+  )
   const port = portOf(fixture, {}, yaml)
   const { run } = unwrap(await port.start(request('Do it.')))
   const { end, text } = await collect(port.watch(run, { principal: peer }))
@@ -145,10 +139,7 @@ test('only whoever started a run, and an owner, sees it or ends it', async () =>
   await expect(collect(port.watch(nowhere, { principal: alice }))).rejects.toMatchObject({
     code: 'not_found',
   })
-  expect(await port.cancel(nowhere, { principal: alice, reason: 'no' })).toMatchObject({
-    ok: false,
-    error: { code: 'not_found' },
-  })
+  expect(await port.cancel(nowhere, { principal: alice, reason: 'no' })).toMatchObject(refusal('not_found'))
   const owner = collect(port.watch(run, { principal: alice }))
   unwrap(await port.cancel(run, { principal: alice, reason: 'enough' }))
   expect((await owner).end.outcome).toBe('cancelled')
@@ -202,10 +193,7 @@ test('a principal and a key give one run, whoever asks how often, also after a r
     setup: async () => refuse('budget_exceeded', 'Nothing is left for today.'),
   })
   expect(unwrap(await full.start(keyed)).run).toBe(run)
-  expect(await full.start({ ...keyed, key: keyOf('alp:session-2') })).toMatchObject({
-    ok: false,
-    error: { code: 'budget_exceeded' },
-  })
+  expect(await full.start({ ...keyed, key: keyOf('alp:session-2') })).toMatchObject(refusal('budget_exceeded'))
   const other = unwrap(await portOf(fixture).start({ ...keyed, principal: stranger })).run
   expect(other).not.toBe(run)
   await fixture.over(other)
@@ -460,16 +448,15 @@ test('a run that the node did not approve waits for its owner; its starter canno
   const port = portOf(fixture, { approved: false })
   const { run } = unwrap(await port.start(request('May I?')))
   await fixture.until(run, ({ gates }) => gates.length > 0)
-  expect(await fixture.coordinator.gates.respond(run, { decision: 'approve', principal: peer })).toMatchObject({
-    ok: false,
-    error: { code: 'permission_denied' },
-  })
+  expect(await fixture.coordinator.gates.respond(run, { decision: 'approve', principal: peer })).toMatchObject(
+    refusal('permission_denied'),
+  )
   const watching = collect(port.watch(run, { principal: peer }))
-  unwrap(await fixture.coordinator.gates.respond(run, { decision: 'approve', principal: alice }))
+  await fixture.respond(run, { decision: 'approve' })
   expect((await watching).end.outcome).toBe('complete')
   const refused = unwrap(await port.start(request('And this?'))).run
   await fixture.until(refused, ({ gates }) => gates.length > 0)
-  unwrap(await fixture.coordinator.gates.respond(refused, { decision: 'reject', reason: 'No.', principal: alice }))
+  await fixture.respond(refused, { decision: 'reject', reason: 'No.' })
   expect((await collect(port.watch(refused, { principal: peer }))).end).toMatchObject({
     outcome: 'failed',
     error: { code: 'rejected', message: 'The plan was not approved by alice: No.' },
@@ -489,7 +476,7 @@ test('a peer gets no more than its own wish takes, and nothing when that is take
   const take = { act: 'revoke', capability: 'inject_directive', principal: alice } as const
   unwrap(await fixture.coordinator.users.change(peer.id, take))
   const again = await port.start(request('Do it.'))
-  expect(again).toMatchObject({ ok: false, error: { code: 'permission_denied' } })
+  expect(again).toMatchObject(refusal('permission_denied'))
 })
 
 test('what is too much to be told or stored is refused, and a refusal of the team as it is', async () => {
@@ -506,10 +493,9 @@ test('what is too much to be told or stored is refused, and a refusal of the tea
     { intent: ' ' },
   ]
   for (const more of bad)
-    expect(await port.start({ ...request('Do it.'), ...more }), JSON.stringify(more).slice(0, 60)).toMatchObject({
-      ok: false,
-      error: { code: 'invalid_argument' },
-    })
+    expect(await port.start({ ...request('Do it.'), ...more }), JSON.stringify(more).slice(0, 60)).toMatchObject(
+      refusal('invalid_argument'),
+    )
   expect(await fixture.coordinator.runs.list()).toEqual([])
   const { coordinator, trail } = fixture
   const none = coordinatorRunPort({
@@ -518,7 +504,7 @@ test('what is too much to be told or stored is refused, and a refusal of the tea
     costUnknown: () => false,
     setup: async () => refuse('unknown_team', 'There is no such team.'),
   })
-  expect(await none.start(request('Do it.'))).toMatchObject({ ok: false, error: { code: 'unknown_team' } })
+  expect(await none.start(request('Do it.'))).toMatchObject(refusal('unknown_team'))
 })
 
 test('ALP-ASK-02 a run in an empty folder that may change nothing gives its answer and leaves the folder empty', async () => {

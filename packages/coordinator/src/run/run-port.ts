@@ -1,5 +1,5 @@
-// RunPort of core over the coordinator: how link, crosstalk and alx start, watch, cancel, answer and find runs without
-// knowing the kernel. The holder of a port acts for principals that an IdentityProvider has vouched for.
+// RunPort of core over the coordinator: how link starts, watches, cancels, answers and finds runs without knowing the
+// kernel. The holder of a port acts for principals that an IdentityProvider has vouched for.
 import {
   err,
   ok,
@@ -11,15 +11,17 @@ import {
   type RunPage,
   type RunPort,
   type RunRequest,
+  refuse,
   type StoredRun,
   unwrap,
 } from '@parley/core'
 import { type Entry, RUNTIME, type Trail } from '@parley/trail'
 import { type EventBody, isTerminal } from '@parley/trail/events'
 import type { Coordination, RunSetup } from '../contract.ts'
+import { given } from '../given.ts'
 import { SpokenText } from '../turn/spoken-text.ts'
 
-export interface RunPortOptions {
+interface RunPortOptions {
   readonly coordinator: Pick<Coordination, 'start' | 'records' | 'interventions' | 'listeners' | 'gates' | 'stopping'>
   readonly trail: Pick<Trail, 'run'>
   /** How a request is carried out here. Refuses with the codes of `RunPort.start`. */
@@ -45,10 +47,7 @@ export function coordinatorRunPort(options: RunPortOptions): RunPort {
   }
 }
 
-async function start(
-  { coordinator, setup }: RunPortOptions,
-  request: RunRequest,
-): Promise<Result<{ readonly run: RunId }>> {
+async function start({ coordinator, setup }: RunPortOptions, request: RunRequest): ReturnType<RunPort['start']> {
   const { principal, key } = request
   try {
     // What is there already is the answer, whatever could be started now.
@@ -71,7 +70,7 @@ function sees(principal: Principal, { principal: starter }: StoredRun): boolean 
 async function visible({ coordinator }: RunPortOptions, run: RunId, principal: Principal): Promise<Result<StoredRun>> {
   const stored = await coordinator.records.storedRun(run)
   if (!stored.ok) return stored
-  return sees(principal, stored.value) ? stored : err(new ParleyError('not_found', `There is no run ${run}.`))
+  return sees(principal, stored.value) ? stored : refuse('not_found', `There is no run ${run}.`)
 }
 
 async function cancel(
@@ -80,13 +79,12 @@ async function cancel(
   principal: Principal | 'system',
   reason: string,
 ): Promise<Result<void>> {
-  const { coordinator } = options
+  const { interventions } = options.coordinator
   const seen = principal === 'system' ? ok(undefined) : await visible(options, run, principal)
   if (!seen.ok) return seen
-  const ended =
-    principal === 'system'
-      ? await coordinator.interventions.abandon(run, reason)
-      : await coordinator.interventions.abort(run, { principal, reason })
+  const ended = await (principal === 'system'
+    ? interventions.abandon(run, reason)
+    : interventions.abort(run, { principal, reason }))
   // It has come to its end by itself.
   return !ended.ok && ended.error.code === 'invalid_state' ? ok(undefined) : ended
 }
@@ -125,7 +123,7 @@ async function* watch(
       last = { events: entries.map(eventOf), cursor: entries.at(-1)?.seq ?? last.cursor }
       if (entries.some(entry => isEnd(entry, root))) break
       const text = spoken.take()
-      yield { ...last, ...(text !== undefined && { text }) }
+      yield { ...last, ...given({ text }) }
       // Not before somebody wants it: no more than one page is held.
       if (page) next = nextPage()
     }
@@ -134,11 +132,7 @@ async function* watch(
     if (signal?.aborted) return
     if (!end) throw stopping(last.cursor)
     const text = spoken.take()
-    yield {
-      ...last,
-      ...(text !== undefined && { text }),
-      end: options.costUnknown(run) ? { ...end, unknownCost: true } : end,
-    }
+    yield { ...last, ...given({ text }), end: options.costUnknown(run) ? { ...end, unknownCost: true } : end }
   } finally {
     off()
     left.abort()

@@ -1,10 +1,8 @@
-// Starting runs: who may, where, once for each key; the folders, the highway, the first entries. After a refusal
-// nothing of the run is left.
+// Starts runs: who may, once for each key; the folders, the highway, the first entries. A refusal leaves nothing of the
+// run.
 import {
   asParleyError,
-  type Clock,
   err,
-  type IdSource,
   machineFaultText,
   ok,
   ParleyError,
@@ -13,84 +11,70 @@ import {
   type RunRequest,
   unwrap,
 } from '@parley/core'
-import { expandHighway, type Runtime } from '@parley/kernel'
-import type { CoordinatorOptions, Log, RunSetup } from '../contract.ts'
+import { expandHighway } from '@parley/kernel'
+import type { RunSetup } from '../contract.ts'
+import type { Coordinator } from '../coordinator.ts'
 import { RunFolders } from '../folder/run-folders.ts'
+import { given } from '../given.ts'
 import { coordinatorLimits } from '../limits.ts'
-import { isOfFolders, type Machine } from '../machine/machine.ts'
-import type { Users } from '../people/users.ts'
+import { isOfFolders } from '../machine/machine.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import { planFor } from '../team/team.ts'
 import { StartBreaker } from './breakers.ts'
 import { limited, misfit } from './check-request.ts'
 import type { RunFacts } from './facts.ts'
-import type { RunAdapters } from './run-adapters.ts'
 import type { RunDrivers } from './run-drivers.ts'
 import { highwayFor } from './run-highway.ts'
-import type { RunHomes } from './run-homes.ts'
-import { type FindKeyed, KeyedStarts } from './run-key.ts'
+import { KeyedStarts } from './run-key.ts'
+import type { RunsHost } from './runs-host.ts'
 
-export interface RunStartsOptions extends Pick<CoordinatorOptions, 'profile' | 'secret' | 'gates'> {
-  readonly runtime: Runtime
-  readonly clock: Clock
-  readonly ids: IdSource
-  readonly machine: Machine
-  readonly adapters: RunAdapters
-  readonly homes: RunHomes
-  readonly users: Users
-  readonly drivers: Pick<RunDrivers, 'begin' | 'during'>
-  /** Runs at work. */
-  readonly count: () => number
-  /** Fires when the node stops. */
-  readonly stopping: AbortSignal
-  readonly log: Log
-  readonly keyed: FindKeyed
-  readonly project: (run: RunId) => Promise<Result<RunProjection>>
-}
+type Told = Pick<Coordinator, 'views' | 'records' | 'users'>
 
 type Started = Result<{ readonly run: RunId }>
 
 export class RunStarts {
-  readonly #options: RunStartsOptions
+  readonly #host: RunsHost
+  readonly #drivers: Pick<RunDrivers, 'begin' | 'during'>
+  readonly #told: Told
   readonly #breaker = new StartBreaker()
   readonly #keyed: KeyedStarts
 
-  constructor(options: RunStartsOptions) {
-    this.#options = options
-    this.#keyed = new KeyedStarts(options.secret, options.ids, options.keyed)
+  constructor(host: RunsHost, drivers: Pick<RunDrivers, 'begin' | 'during'>, told: Told) {
+    this.#host = host
+    this.#drivers = drivers
+    this.#told = told
+    this.#keyed = new KeyedStarts(host.secret, host.ids, (principal, key) => told.records.keyed(principal, key))
   }
 
   async start(request: RunRequest, setup: RunSetup): Promise<Started> {
     const refused = this.#refuse(request, setup)
     if (refused) return err(refused)
-    const { ids, profile, drivers } = this.#options
+    const { ids, profile } = this.#host
     const { principal, key } = request
     const start = (run: RunId) => this.#start(request, { ...setup, team: limited(setup.team, request) }, run)
     const begun = key === undefined ? start(ids.next('run') as RunId) : this.#keyed.once(principal.id, key, start)
     const started = begun
       .catch(cause => err(unusable(profile, cause)))
       .then(result => this.#startedOrHeld(result, setup.project))
-    return drivers.during(started)
+    return this.#drivers.during(started)
   }
 
   #refuse(request: RunRequest, { team }: RunSetup): ParleyError | undefined {
-    const { stopping, machine, count } = this.#options
+    const { stopping, machine, drivers } = this.#host
     if (stopping.aborted) return new ParleyError('unavailable', 'The node is stopping.', { retryable: true })
     const { held } = machine
     if (held) return heldUp(held.message)
     const bad = misfit(request, team)
     if (bad) return bad
-    if (count() >= coordinatorLimits.activeRuns)
-      return new ParleyError('overloaded', `${coordinatorLimits.activeRuns} runs are at work already.`, {
-        retryable: true,
-      })
+    if (drivers.size >= coordinatorLimits.activeRuns)
+      return new ParleyError('overloaded', `${drivers.size} runs are at work already.`, { retryable: true })
     return undefined
   }
 
   /** What the machine kept from being started can be asked for again; nothing of it is left. */
   async #startedOrHeld(result: Started, project: string): Promise<Started> {
     if (result.ok || result.error.code === 'machine_fault') return result
-    const { machine, clock } = this.#options
+    const { machine, clock } = this.#host
     const { error } = result
     // What git says of a full disk is words; the disk is asked.
     const wordless = isOfFolders(error.code)
@@ -104,12 +88,12 @@ export class RunStarts {
   }
 
   async #start(request: RunRequest, setup: RunSetup, run: RunId): Promise<Started> {
-    const { users, homes, gates, runtime, adapters, drivers, log, stopping } = this.#options
+    const { homes, gates, runtime, adapters, log, stopping } = this.#host
     const { intent, principal, origin, told, context: stored, key } = request
     const { team, project, approved, owner = principal, parent, environment } = setup
     const allowed = await this.#mayStart(request, setup)
     if (!allowed.ok) return allowed
-    const known = await users.admit(principal, origin)
+    const known = await this.#told.users.admit(principal, origin)
     if (!known.ok) return known
     const folders = await homes.create(run, project)
     if (!folders.ok) return folders
@@ -124,10 +108,7 @@ export class RunStarts {
       origin,
       approval: approved ? 'given' : 'ask',
       questions: { timeout: escalation.timeout, fallback: escalation.fallback },
-      ...(parent !== undefined && { parent }),
-      ...(told && told.length > 0 && { context: told }),
-      ...(stored && { stored }),
-      ...(key && { key: key.text }),
+      ...given({ parent, context: told?.length ? told : undefined, stored, key: key?.text }),
     }
     const started = await runtime.start({ owner: owner.id, highway, context: { ...facts } }, run)
     if (!started.ok) {
@@ -140,7 +121,7 @@ export class RunStarts {
     }
     if (environment) adapters.setEnvironment(run, environment)
     // The node stops: the next one goes on with it.
-    if (!stopping.aborted) await drivers.begin(started.value, facts, folders.value)
+    if (!stopping.aborted) await this.#drivers.begin(started.value, facts, folders.value)
     log('info', `started ${run}`, { run, team: team.name, principal: principal.id })
     return ok({ run })
   }
@@ -149,7 +130,7 @@ export class RunStarts {
   async #mayStart({ intent, key: once }: RunRequest, setup: RunSetup): Promise<Result<void>> {
     const { team, project, parent, force = once !== undefined } = setup
     const key = JSON.stringify([intent, team.name, project])
-    const now = this.#options.clock.now()
+    const now = this.#host.clock.now()
     const above = parent && { run: parent, depth: await this.#depth(parent) }
     const open = this.#breaker.refuse(key, above, now, force)
     if (open) return err(open)
@@ -161,7 +142,7 @@ export class RunStarts {
   async #depth(run: RunId): Promise<number> {
     let depth = 0
     for (let each: RunId | undefined = run; each !== undefined && depth <= coordinatorLimits.startedDepth; depth++) {
-      const projection: Result<RunProjection> = await this.#options.project(each)
+      const projection: Result<RunProjection> = await this.#told.views.readable(each)
       each = (projection.ok ? projection.value.facts?.parent : undefined) as RunId | undefined
     }
     return depth

@@ -1,30 +1,18 @@
-// The time of a run: when its limit is over it is ended, and before that, or when a person asks for it, its agents have
-// time to finish (winding-down.ts). Timers only bring the next look.
-import { type CancelTimer, type Clock, durationMs, parseTimestamp, unwrap } from '@parley/core'
-import type { RunHandle } from '@parley/kernel'
+// The time of a run: ends it at its limit; before that, or when a person asks for it, lets its agents finish
+// (winding-down.ts). Timers only bring the next look.
+import { type CancelTimer, durationMs, parseTimestamp, unwrap } from '@parley/core'
 import type { ProjectedWorkspace } from '../projection/projected.ts'
-import type { RunProjection } from '../projection/run-projection.ts'
-import type { RunFacts } from './facts.ts'
+import type { RunAtWork } from './run-parts.ts'
 import { endingLeft, endingOf, windDown } from './winding-down.ts'
 
-export interface RunTimeOptions {
-  readonly run: RunHandle
-  readonly facts: RunFacts
-  readonly projection: RunProjection
-  readonly clock: Clock
-  readonly log: (level: 'warn', message: string) => void
-  /** Looks what is next. */
-  readonly poke: () => void
-}
-
 export class RunTime {
-  readonly #options: RunTimeOptions
+  readonly #options: RunAtWork
   #limit: CancelTimer | undefined
   #late = false
   /** Until its agents are asked to finish, and then until its end. */
   #grace: CancelTimer | undefined
 
-  constructor(options: RunTimeOptions) {
+  constructor(options: RunAtWork) {
     this.#options = options
   }
 

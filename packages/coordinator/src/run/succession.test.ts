@@ -140,7 +140,7 @@ test('a fallback takes over from an agent whose program is missing, and the next
       return 'done'
     },
   })
-  const run = await fixture.solve(`version: 1
+  const view = await fixture.finished(`version: 1
 name: fallen
 approval: none
 agents:
@@ -150,7 +150,6 @@ agents:
 plan:
   - { id: a, agent: one, fallback: [gone, two], prompt: Do it., check: [grep, -q, '2', made] }
 `)
-  const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'done', tasks: [{ agent: 'two', attempt: 2 }] })
   const moves = view.tasks[0]!.steps[0]!.moves!
   expect(moves.map(({ from, to }) => [from, to])).toEqual([
@@ -285,7 +284,7 @@ test('W-TERM-04 a run that is asked to finish keeps what is done in time and end
   const run = await fixture.solve(TEAM.replace('plan:', 'plan:\n  - { id: b, agent: two, prompt: Also. }'))
   await started.promise
   await fixture.until(run, ({ tasks }) => tasks[0]?.state === 'done')
-  unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'Enough', grace: 400 }))
+  await fixture.abort(run, { reason: 'Enough', grace: 400 })
   const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'aborted', reason: 'alice ended it: Enough' })
   expect(view.tasks.map(({ id, state }) => [id, state])).toEqual([

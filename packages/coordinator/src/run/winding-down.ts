@@ -1,5 +1,5 @@
-// The end of a run with time to finish (W-TERM-01), because a person asked for it or its own time is nearly over:
-// agents at work are told, nothing new is begun, and whatever is not done in time is ended.
+// The end of a run with time to finish (W-TERM-01): agents at work are told, nothing new begins, and what is not done
+// in time is ended.
 import { deadline, durationMs, parseTimestamp, type Ticks, type Timestamp } from '@parley/core'
 import type { Coordinator } from '@parley/kernel'
 import { ask } from '../ask.ts'
@@ -12,9 +12,7 @@ export interface RunEnding {
   readonly reason: string
 }
 
-/**
- * The first request for the end of the whole run, as a later one does not put it off; without one the end of its time.
- */
+/** The first request to end the whole run, which later ones do not put off; without one the end of its time. */
 export function endingOf({ controls, facts, root }: RunProjection): RunEnding | undefined {
   for (const each of controls) {
     if (each.kind !== 'abort' || each.task !== undefined || each.grace === undefined) continue

@@ -14,61 +14,36 @@ const agents = (count: number) =>
 const list = (count: number) => Array.from({ length: count }, (_, index) => `p${index}`).join(', ')
 const prompt = (text: string) => `${one}plan: [{ id: a, agent: one, prompt: '${text}' }]\n`
 
-test.each<[what: string, path: string, most: string, more: string]>([
-  ['agents', 'agents', agents(teamLimits.agents), agents(teamLimits.agents + 1)],
+test.each<[what: string, path: string, most: number, file: (count: number, isMore: boolean) => string]>([
+  ['agents', 'agents', teamLimits.agents, agents],
   // Nothing is said about the tasks of a plan that is too long.
-  ['tasks', 'plan', tasks(teamLimits.tasks), tasks(teamLimits.tasks + 1, ', needs: [nobody]')],
+  ['tasks', 'plan', teamLimits.tasks, (count, isMore) => tasks(count, isMore ? ', needs: [nobody]' : '')],
   [
     'characters of a description',
     'description',
-    `${one}description: ${'😀'.repeat(teamLimits.descriptionLength)}\n`,
-    `${one}description: ${'😀'.repeat(teamLimits.descriptionLength + 1)}\n`,
+    teamLimits.descriptionLength,
+    count => `${one}description: ${'😀'.repeat(count)}\n`,
   ],
-  [
-    'characters of a prompt',
-    'plan[0].prompt',
-    prompt('x'.repeat(teamLimits.promptLength)),
-    prompt('x'.repeat(teamLimits.promptLength + 1)),
-  ],
-  [
-    'places for the intent',
-    'plan[0].prompt',
-    prompt('{intent} '.repeat(teamLimits.promptIntents)),
-    prompt('{intent} '.repeat(teamLimits.promptIntents + 1)),
-  ],
-  [
-    'paths',
-    'plan[0].paths',
-    tasks(1, `, paths: [${list(teamLimits.paths)}]`),
-    tasks(1, `, paths: [${list(teamLimits.paths + 1)}]`),
-  ],
-  [
-    'stars of a path',
-    'plan[0].paths[0]',
-    tasks(1, `, paths: ['${'*a'.repeat(globLimits.stars)}']`),
-    tasks(1, `, paths: ['${'*a'.repeat(globLimits.stars + 1)}']`),
-  ],
-  [
-    'patterns of a path with braces',
-    'plan[0].paths[0]',
-    tasks(1, `, paths: ['${'{a,b}'.repeat(8)}']`),
-    tasks(1, `, paths: ['${'{a,b}'.repeat(9)}']`),
-  ],
+  ['characters of a prompt', 'plan[0].prompt', teamLimits.promptLength, count => prompt('x'.repeat(count))],
+  ['places for the intent', 'plan[0].prompt', teamLimits.promptIntents, count => prompt('{intent} '.repeat(count))],
+  ['paths', 'plan[0].paths', teamLimits.paths, count => tasks(1, `, paths: [${list(count)}]`)],
+  ['stars of a path', 'plan[0].paths[0]', globLimits.stars, count => tasks(1, `, paths: ['${'*a'.repeat(count)}']`)],
+  ['patterns of a path with braces', 'plan[0].paths[0]', 8, count => tasks(1, `, paths: ['${'{a,b}'.repeat(count)}']`)],
   [
     'characters of all paths of a task',
     'plan[0].paths',
-    tasks(1, `, paths: [${'"{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", '.repeat(8)}]`),
-    tasks(1, `, paths: [${'"{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", '.repeat(9)}]`),
+    8,
+    count => tasks(1, `, paths: [${`"${'{a,b}'.repeat(8)}", `.repeat(count)}]`),
   ],
   [
     'words of a command',
     'agents.one.command',
-    `${head}agents: { one: { command: [${list(teamLimits.commandWords)}] } }\n`,
-    `${head}agents: { one: { command: [${list(teamLimits.commandWords + 1)}] } }\n`,
+    teamLimits.commandWords,
+    count => `${head}agents: { one: { command: [${list(count)}] } }\n`,
   ],
-])('%s', (_, path, most, more) => {
-  expect(problemsIn(most)).toEqual([])
-  expect(problemsIn(more)).toMatchObject([{ code: 'too_large', path }])
+])('%s', (_, path, most, file) => {
+  expect(problemsIn(file(most, false))).toEqual([])
+  expect(problemsIn(file(most + 1, true))).toMatchObject([{ code: 'too_large', path }])
 })
 
 test('bytes of a file', () => {

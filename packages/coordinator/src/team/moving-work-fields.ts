@@ -1,9 +1,9 @@
-// What becomes of a task whose agent cannot do it: who takes over (W-MIG-04), and who judges what failed work left
-// (W-INT-18).
+// Who takes over a task whose agent cannot do it (W-MIG-04), and who judges what failed work left (W-INT-18).
 import { type Static, Type } from '@parley/core'
+import { closed, prompt } from './fields.ts'
 import { teamLimits } from './limits.ts'
 
-export const SALVAGE_WORDS = ['never', 'ask'] as const
+const SALVAGE_WORDS = ['never', 'ask'] as const
 
 export const FallbackSchema = Type.Union(
   [Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: teamLimits.agents })],
@@ -24,16 +24,9 @@ export const SalvageSchema = Type.Union(
           title: 'Judge',
           description: 'The agent that reads what was left and makes of it what can be used.',
         }),
-        prompt: Type.Optional(
-          Type.String({
-            minLength: 1,
-            maxLength: teamLimits.promptLength,
-            title: 'Salvage prompt',
-            description: 'What it is told beside the work. {intent} is replaced by the intent.',
-          }),
-        ),
+        prompt: prompt('Salvage prompt', 'What it is told beside the work. {intent} is replaced by the intent.'),
       },
-      { additionalProperties: false },
+      closed,
     ),
   ],
   {

@@ -1,5 +1,4 @@
-// The order of a plan: every task behind those that it needs, and otherwise as in the file; and the cycles where there
-// is none.
+// The order of a plan: every task behind those that it needs, otherwise as in the file; and its cycles.
 
 export interface Step {
   readonly id: string
@@ -22,9 +21,8 @@ export function inOrder<T extends Step>(steps: readonly T[]): readonly T[] {
 }
 
 /**
- * Cycles, each as its ids with the first one again at the end: `a → b → a` where a needs b and b needs a. Every cycle
- * has a task in common with one of them, so a plan has none if and only if the answer is empty. Unknown needs are
- * ignored.
+ * Cycles, each with its first id again at the end: `a → b → a` where a needs b and b needs a. Empty if and only if the
+ * plan has none. Unknown needs are ignored.
  */
 export function findCycles(steps: readonly Step[]): readonly (readonly string[])[] {
   const known = new Map(steps.map(step => [step.id, step]))

@@ -1,5 +1,5 @@
-// What is wrong with a team file: a stable code for each kind of mistake, and the place in the file. Messages are made
-// only for those findings that are shown, since a bad file can have very many.
+// What is wrong with a team file: a stable code and the place. Messages are made only for findings that are shown,
+// since a bad file can have very many.
 import type { YamlPath, YamlText } from '@parley/core/yaml'
 import { teamLimits } from './limits.ts'
 import { quote } from './words.ts'
@@ -42,7 +42,6 @@ export interface TeamProblem {
 
 export type Path = YamlPath
 
-/** Line and column of an offset in the text. */
 export type Place = YamlText['place']
 
 export interface Finding {

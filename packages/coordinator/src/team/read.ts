@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { parseDuration } from '@parley/agents'
 import { type AgentKind, compile, err, ok, ParleyError, type Result, type TSchema, type Validator } from '@parley/core'
 import { type Located, plain } from '@parley/core/yaml'
+import { given } from '../given.ts'
 import { agentSchema, teamAgent } from './agent-fields.ts'
 import { limitsOf } from './budget-fields.ts'
 import { gatesOf } from './highway-fields.ts'
@@ -20,7 +21,6 @@ import { breakersOf, type PlannedTask, type Team, type TeamAgent, type TeamLimit
 import { count, visible } from './words.ts'
 
 export interface ReadTeamOptions {
-  /** The name of the file, for messages. */
   readonly file?: string
   /** The folder of the file; kept in the team. */
   readonly base?: string
@@ -32,17 +32,13 @@ export interface TeamReader {
   readonly schema: ReturnType<typeof teamFileSchema>
   /** Refuses with `invalid_team`; `details.problems` is a list of TeamProblem. */
   read(text: string, options?: ReadTeamOptions): Result<Team>
-  /**
-   * The agents that another file lists in the format of a team file's, checked as those are. `agents` is the mapping;
-   * problems have their place in that file.
-   */
+  /** Checks agents that another file lists as team files do. Problems have their place in that file. */
   readAgents(
     agents: Located,
     place: Place,
   ): { readonly agents: Readonly<Record<string, TeamAgent>>; readonly problems: readonly TeamProblem[] }
 }
 
-/** Reads files whose agents are of these kinds. */
 export function teamReader(kinds: readonly AgentKind[]): TeamReader {
   const agent = agentSchema(kinds)
   const schema = teamFileSchema(agent)
@@ -112,7 +108,7 @@ function refused({ problems, total }: Settled, file: string | undefined): Result
   const name = file === undefined ? 'The team file' : visible(basename(file))
   const more = total > 1 ? ` (and ${count(total - 1, 'more problem')})` : ''
   const summary = `${name} cannot be used. Line ${first!.line}, column ${first!.column}: ${first!.message}${more}`
-  const details = { ...(file !== undefined && { file }), problems, total }
+  const details = { ...given({ file }), problems, total }
   return err(new ParleyError('invalid_team', summary, { details }))
 }
 
@@ -122,26 +118,15 @@ function normalised(
   warnings: readonly TeamProblem[],
   base: string | undefined,
 ): Team {
-  const {
-    concurrency = teamDefaults.concurrency,
-    attempts = teamDefaults.attempts,
-    timeout,
-    grace,
-    budget,
-    breakers,
-  } = file.limits ?? {}
-  const limits: TeamLimits = {
-    concurrency,
-    attempts,
-    ...inMs(timeout, grace),
-    budget: limitsOf(budget ?? {}),
-    breakers: breakersOf(breakers),
-  }
+  const { timeout, grace, budget, breakers, ...counts } = file.limits ?? {}
+  const { concurrency, attempts } = { ...teamDefaults, ...counts }
+  const times = inMs(timeout, grace)
+  const limits = { concurrency, attempts, ...times, budget: limitsOf(budget ?? {}), breakers: breakersOf(breakers) }
   const agents = Object.entries(file.agents).map(([name, agent]) => [name, teamAgent(kinds, agent)] as const)
   return {
     name: file.name,
     description: file.description ?? '',
-    ...(base !== undefined && { base }),
+    ...given({ base }),
     agents: Object.fromEntries(agents),
     limits,
     approval: file.approval ?? teamDefaults.approval,
@@ -192,8 +177,6 @@ function reviewOf({ by, prompt, fallback }: NonNullable<TaskFile['review']>): No
 }
 
 function inMs(timeout: string | undefined, grace: string | undefined): Pick<TeamLimits, 'timeoutMs' | 'graceMs'> {
-  return {
-    ...(timeout !== undefined && { timeoutMs: parseDuration(timeout)! }),
-    ...(grace !== undefined && { graceMs: parseDuration(grace)! }),
-  }
+  const ms = (said: string | undefined) => (said === undefined ? undefined : parseDuration(said))
+  return given({ timeoutMs: ms(timeout), graceMs: ms(grace) })
 }

@@ -1,5 +1,5 @@
-// What a schema cannot say about a team file: names that must exist once, plans that lead somewhere, agents that can be
-// started. It looks at whatever is there, so that one reading finds as many mistakes as it can.
+// What a schema cannot say about a team file: names that must exist once, plans without cycles, agents that can start.
+// One reading finds as many mistakes as it can.
 import { agentLimits, durationPattern, kindOf, parseBytes, parseDuration } from '@parley/agents'
 import { type AgentKind, compileGlobs } from '@parley/core'
 import { type Entry, type Located, member, plain } from '@parley/core/yaml'
@@ -31,18 +31,13 @@ interface Task {
   readonly parts: readonly Task[]
 }
 
-export interface Ruled {
-  readonly problems: readonly Finding[]
-  readonly warnings: readonly Finding[]
-}
-
-export interface KnownAgents {
+interface KnownAgents {
   readonly kinds: readonly AgentKind[]
   /** Whether it has the shape of an agent. */
   readonly isAgent: (value: Located) => boolean
 }
 
-export function ruleFindings(root: Located, known: KnownAgents): Ruled {
+export function ruleFindings(root: Located, known: KnownAgents): Pick<Rules, 'problems' | 'warnings'> {
   const rules = new Rules(root, known)
   rules.check()
   return rules
@@ -373,7 +368,6 @@ class Rules {
   }
 }
 
-/** Everybody whom a task names. */
 function agentsIn({ agent, fallback, reviewer, reviewers, integrator, salvager }: Task): readonly Word[] {
   const words = [agent, ...fallback, reviewer, ...reviewers, integrator, salvager]
   return words.filter(word => word !== undefined)
@@ -386,7 +380,6 @@ function* everyTask(tasks: readonly Task[]): Generator<Task> {
   }
 }
 
-/** One word, or those of a list. */
 function wordsOf(value: Located | undefined, path: Path): readonly Word[] {
   if (value?.kind !== 'list') return [wordOf(value, path)].filter(word => word !== undefined)
   const items = value.items.slice(0, teamLimits.agents)

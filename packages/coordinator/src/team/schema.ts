@@ -1,38 +1,29 @@
-// The shape of a team file: one TypeBox schema that checks files, types them, and becomes the JSON Schema for editors.
-// What a schema cannot say (names that must exist, cycles) is in rules.ts.
-import { durationPattern } from '@parley/agents'
+// The shape of a team file: one TypeBox schema that checks and types files, and is the JSON Schema for editors.
+// rules.ts has what a schema cannot say.
 import { type Static, type TSchema, Type } from '@parley/core'
 import { TASK_PRIORITIES } from '@parley/trail/events'
 import type { AgentFile } from './agent-fields.ts'
 import { BudgetSchema } from './budget-fields.ts'
+import { choice, closed, duration, plan, prompt, text, whole, yesNo } from './fields.ts'
 import { GatesSchema } from './highway-fields.ts'
 import { teamDefaults, teamLimits } from './limits.ts'
 import { MergeSchema } from './merge-fields.ts'
 import { FallbackSchema, SalvageSchema } from './moving-work-fields.ts'
 import { ID_PATTERN, NAME_PATTERN, PATH_PATTERN, WORD_PATTERN } from './patterns.ts'
 
-export const TEAM_FILE_VERSION = 1
 export const APPROVALS = ['ask', 'none'] as const
-
-const closed = { additionalProperties: false } as const
-
-const duration = (title: string, description: string) =>
-  Type.String({ pattern: durationPattern, title, description, examples: ['90s', '10m', '1h30m'] })
-
-const breaker = (title: string, description: string, value: number) =>
-  Type.Optional(Type.Integer({ minimum: 1, maximum: teamLimits.breaker, title, description, default: value }))
 
 const BreakersSchema = Type.Object(
   {
-    on: Type.Optional(
-      Type.Boolean({ title: 'On', description: 'Whether work that leads nowhere is ended.', default: true }),
-    ),
-    no_progress: breaker(
+    on: yesNo('On', 'Whether work that leads nowhere is ended.'),
+    no_progress: whole(
+      teamLimits.breaker,
       'No progress',
       'Turns of one agent in a row that change nothing.',
       teamDefaults.breakers.no_progress,
     ),
-    repetition: breaker(
+    repetition: whole(
+      teamLimits.breaker,
       'Repetition',
       'Attempts at one task in a row that come to the same.',
       teamDefaults.breakers.repetition,
@@ -43,27 +34,22 @@ const BreakersSchema = Type.Object(
 
 const LimitsSchema = Type.Object(
   {
-    concurrency: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: teamLimits.concurrency,
-        title: 'Concurrency',
-        description: 'How many turns of the run may go on at once.',
-        default: teamDefaults.concurrency,
-      }),
+    concurrency: whole(
+      teamLimits.concurrency,
+      'Concurrency',
+      'How many turns of the run may go on at once.',
+      teamDefaults.concurrency,
     ),
-    attempts: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: teamLimits.attempts,
-        title: 'Attempts',
-        description: 'How often a task is tried, the first time included.',
-        default: teamDefaults.attempts,
-      }),
+    attempts: whole(
+      teamLimits.attempts,
+      'Attempts',
+      'How often a task is tried, the first time included.',
+      teamDefaults.attempts,
     ),
-    timeout: Type.Optional(duration('Timeout', 'How long the whole run may take. Without it there is no such limit.')),
-    grace: Type.Optional(
-      duration('Grace', 'So long before the timeout nothing new is begun, and the agents at work are asked to finish.'),
+    timeout: duration('Timeout', 'How long the whole run may take. Without it there is no such limit.'),
+    grace: duration(
+      'Grace',
+      'So long before the timeout nothing new is begun, and the agents at work are asked to finish.',
     ),
     budget: Type.Optional(BudgetSchema),
     breakers: Type.Optional(BreakersSchema),
@@ -74,33 +60,22 @@ const LimitsSchema = Type.Object(
 const ReviewSchema = Type.Object(
   {
     by: Type.String({ title: 'Reviewer', description: 'The agent that reads the work and gives a verdict.' }),
-    prompt: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: teamLimits.promptLength,
-        title: 'Review prompt',
-        description:
-          'What the reviewer is asked; how it must answer is added to it. {intent} is replaced by the intent.',
-        default: teamDefaults.reviewPrompt,
-      }),
+    prompt: prompt(
+      'Review prompt',
+      'What the reviewer is asked; how it must answer is added to it. {intent} is replaced by the intent.',
+      teamDefaults.reviewPrompt,
     ),
     fallback: Type.Optional(FallbackSchema),
   },
-  {
-    ...closed,
-    title: 'Review',
-    description: 'An agent that must accept the work before it is taken over.',
-  },
+  { ...closed, title: 'Review', description: 'An agent that must accept the work before it is taken over.' },
 )
 
-export const SYMLINKS = ['inside', 'outside'] as const
-
-const SymlinksSchema = Type.Enum([...SYMLINKS], {
-  title: 'Symbolic links',
-  description:
-    'inside: a symbolic link that leads out of the project is put back. outside: it is taken over, and shown.',
-  default: teamDefaults.symlinks,
-})
+const symlinks = choice(
+  ['inside', 'outside'],
+  'Symbolic links',
+  'inside: a symbolic link that leads out of the project is put back. outside: it is taken over, and shown.',
+  teamDefaults.symlinks,
+)
 
 const taskFields = {
   id: Type.String({
@@ -116,16 +91,10 @@ const taskFields = {
       description: 'What people see while the task runs. The id, if there is none.',
     }),
   ),
-  agent: Type.Optional(
-    Type.String({ title: 'Agent', description: 'The agent that does it: a name under agents. Or a plan.' }),
-  ),
-  prompt: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: teamLimits.promptLength,
-      title: 'Prompt',
-      description: 'What the agent is told. {intent} is replaced by the intent; other braces stay as they are.',
-    }),
+  agent: text('Agent', 'The agent that does it: a name under agents. Or a plan.'),
+  prompt: prompt(
+    'Prompt',
+    'What the agent is told. {intent} is replaced by the intent; other braces stay as they are.',
   ),
   needs: Type.Optional(
     Type.Array(Type.String(), {
@@ -144,23 +113,19 @@ const taskFields = {
       examples: [['src/**', 'README.md']],
     }),
   ),
-  symlinks: Type.Optional(SymlinksSchema),
-  attempts: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: teamLimits.attempts,
-      title: 'Attempts',
-      description: 'How often this task is tried, the first time included. limits.attempts, if there is none.',
-    }),
+  symlinks,
+  attempts: whole(
+    teamLimits.attempts,
+    'Attempts',
+    'How often this task is tried, the first time included. limits.attempts, if there is none.',
   ),
-  timeout: Type.Optional(duration('Timeout', 'How long one turn on this task may take.')),
-  grace: Type.Optional(duration('Grace', 'So long before the timeout of its turn the agent is asked to finish.')),
-  priority: Type.Optional(
-    Type.Enum([...TASK_PRIORITIES], {
-      title: 'Priority',
-      description: 'Which task goes first when several could start.',
-      default: teamDefaults.priority,
-    }),
+  timeout: duration('Timeout', 'How long one turn on this task may take.'),
+  grace: duration('Grace', 'So long before the timeout of its turn the agent is asked to finish.'),
+  priority: choice(
+    TASK_PRIORITIES,
+    'Priority',
+    'Which task goes first when several could start.',
+    teamDefaults.priority,
   ),
   check: Type.Optional(
     Type.Array(Type.String({ maxLength: teamLimits.wordLength, pattern: WORD_PATTERN }), {
@@ -185,9 +150,6 @@ const aboutTask = {
   description: 'One piece of work for one agent, or for a team of its own.',
 }
 
-const plan = <Task extends TSchema>(task: Task, description: string) =>
-  Type.Optional(Type.Array(task, { minItems: 1, maxItems: teamLimits.tasks, title: 'Plan', description }))
-
 const NESTED =
   'Tasks of its own, in place of an agent: a team inside the team does them, and their merged work is its result.'
 
@@ -200,7 +162,7 @@ const TaskSchema = Type.Object({ ...taskFields, plan: plan(MiddleTaskSchema, NES
 export function teamFileSchema(agent: TSchema) {
   return Type.Object(
     {
-      version: Type.Literal(TEAM_FILE_VERSION, {
+      version: Type.Literal(1, {
         title: 'Version',
         description: 'The version of this format.',
       }),
@@ -222,16 +184,15 @@ export function teamFileSchema(agent: TSchema) {
         description: 'The agents of the team by name.',
       }),
       limits: Type.Optional(LimitsSchema),
-      approval: Type.Optional(
-        Type.Enum([...APPROVALS], {
-          title: 'Approval',
-          description: 'ask: a person approves the plan before work starts. none: work starts at once.',
-          default: teamDefaults.approval,
-        }),
+      approval: choice(
+        APPROVALS,
+        'Approval',
+        'ask: a person approves the plan before work starts. none: work starts at once.',
+        teamDefaults.approval,
       ),
       gates: Type.Optional(GatesSchema),
       merge: Type.Optional(MergeSchema),
-      symlinks: Type.Optional(SymlinksSchema),
+      symlinks,
       plan: plan(
         TaskSchema,
         'The tasks. Without a plan there must be exactly one agent, which gets the intent as its one task.',
@@ -242,5 +203,4 @@ export function teamFileSchema(agent: TSchema) {
 }
 
 export type TeamFile = Static<ReturnType<typeof teamFileSchema>>
-/** A task at any depth. */
 export type TaskFile = Static<typeof InnerTaskSchema> & { readonly plan?: readonly TaskFile[] }

@@ -1,5 +1,5 @@
-// Holds a file against the schema, value by value, and says what is wrong where. It knows the keywords that our schemas
-// use; read.ts asks the compiled schema as well, so a keyword that is not known here is still enforced.
+// Holds a file against the schema and says what is wrong where. read.ts asks the compiled schema as well, so keywords
+// that are unknown here are still enforced.
 import type { PatternMeaning, TSchema } from '@parley/core'
 import type { Located, Scalar } from '@parley/core/yaml'
 import { MEANINGS } from './patterns.ts'

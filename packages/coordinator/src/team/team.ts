@@ -1,5 +1,5 @@
-// A team as a run keeps it: plain JSON with every default filled in, durations in milliseconds, sizes in bytes, and the
-// plan in an order in which it can be worked off.
+// A team as a run keeps it: plain JSON with every default filled in, durations in milliseconds, sizes in bytes, the
+// plan in order.
 
 import type { AgentSettings } from '@parley/core'
 import type { TaskPriority } from '@parley/trail/events'
@@ -32,9 +32,7 @@ export interface TeamLimits {
 
 /** When work that leads nowhere is ended; zero: never. */
 export interface Breakers {
-  /** Turns of one agent in a row that change nothing. */
   readonly noProgress: number
-  /** Attempts at one task in a row that come to the same. */
   readonly repetition: number
 }
 
@@ -62,7 +60,6 @@ interface Planned {
   readonly salvage?: Salvage
 }
 
-/** A task that one agent does. */
 export interface AgentTask extends Planned {
   readonly agent: string
   /** Who takes over where that one cannot work, in order. */
@@ -79,7 +76,6 @@ export interface TeamTask extends Planned {
 
 export type PlannedTask = AgentTask | TeamTask
 
-/** Who does a task, as it is shown. */
 export function doerOf(task: PlannedTask): string {
   return task.agent ?? 'team'
 }
@@ -92,7 +88,6 @@ export function* allTasks(plan: readonly PlannedTask[]): Generator<PlannedTask> 
   }
 }
 
-/** Whether any task may change a file of the project. */
 export function mayChange(plan: readonly PlannedTask[]): boolean {
   return [...allTasks(plan)].some(({ plan: parts, paths }) => !parts && (paths === undefined || paths.length > 0))
 }

@@ -4,7 +4,17 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type AgentFunction, type CommandSettings, commandKind, functionAdapter } from '@parley/agents'
-import { type Principal, type Result, type RunId, type RunRequest, SystemClock, unwrap } from '@parley/core'
+import {
+  type GateDecision,
+  type Principal,
+  type QuestionAnswer,
+  type Result,
+  type RunId,
+  type RunRequest,
+  SystemClock,
+  type TurnInput,
+  unwrap,
+} from '@parley/core'
 import { openTrail, Trail } from '@parley/trail'
 import { type memoryDisks, openMemoryStore } from '@parley/trail/testing'
 import { onTestFinished } from 'vitest'
@@ -135,6 +145,29 @@ export class Fixture {
     return this.until(run, view => isOver(view.state))
   }
 
+  /** Alice answers a gate. */
+  async respond(gate: string, decision: GateDecision): Promise<void> {
+    unwrap(await this.coordinator.gates.respond(gate, { ...decision, principal: alice }))
+  }
+
+  /** Alice answers a question. */
+  async reply(question: string, answer: QuestionAnswer): Promise<void> {
+    unwrap(await this.coordinator.gates.reply(question, { ...answer, principal: alice }))
+  }
+
+  /** Alice ends a run, or the work on a task. */
+  async abort(
+    run: RunId,
+    why: { readonly task?: string; readonly reason: string; readonly grace?: number },
+  ): Promise<void> {
+    unwrap(await this.coordinator.interventions.abort(run, { ...why, principal: alice }))
+  }
+
+  /** Starts a team and answers with the view of its end. */
+  async finished(yaml: string, options: SolveOptions = {}): Promise<RunView> {
+    return this.over(await this.solve(yaml, options))
+  }
+
   /** A file of the integrated result. */
   result(view: RunView, path: string): string | undefined {
     const { branch } = view.result ?? {}
@@ -157,6 +190,36 @@ export class Fixture {
   has(path: string): boolean {
     return existsSync(join(this.project, path))
   }
+}
+
+/** A team of one scripted agent without a plan. */
+export function solo(agent: string): string {
+  return `version: 1\nname: solo\nagents:\n  ${agent}: { command: [scripted, ${agent}] }\n`
+}
+
+/** A team with a plan. Each agent that a task names is the script of that name. */
+export function planned(...tasks: readonly string[]): string {
+  const named = tasks.join('\n').matchAll(/\b(?:agent|by|fallback): ([\w-]+)/g)
+  const agents = [...new Set([...named].map(([, name]) => `  ${name}: { command: [scripted, ${name}] }\n`))]
+  return `version: 1\nname: team\nagents:\n${agents.join('')}plan:\n${tasks.map(task => `  - ${task}\n`).join('')}`
+}
+
+/** What an answer that refuses looks like. */
+export function refusal(code: string) {
+  return { ok: false, error: { code } }
+}
+
+/** A script that writes a line to a file. */
+export function writes(path: string, text = path): (input: TurnInput) => string {
+  return input => {
+    put(input.folder!, path, `${text}\n`)
+    return `wrote ${path}`
+  }
+}
+
+/** Resolves when a turn is ended from outside. */
+export function aborted(input: TurnInput): Promise<string> {
+  return new Promise(resolve => input.signal.addEventListener('abort', () => resolve('ended')))
 }
 
 export function put(folder: string, path: string, text: string): void {

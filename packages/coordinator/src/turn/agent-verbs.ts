@@ -1,23 +1,20 @@
 // What the agent of a turn may do from inside its workspace, through `parley ws`.
-import { type EnvelopeId, err, ok, ParleyError, type Result } from '@parley/core'
+import { type EnvelopeId, ok, type Result, refuse } from '@parley/core'
 import type { AgentVerbs, WorkspaceMail, WorkspaceStatus } from '../contract.ts'
 import type { TurnRecord } from '../projection/projected.ts'
 import type { WorkspaceRecord } from './workspace-record.ts'
 
-export interface AgentVerbsOptions {
+interface AgentVerbsOptions {
   readonly record: WorkspaceRecord
-  /** Whether the turn is still at work. */
   readonly open: () => boolean
-  /** Told of mail that the agent has got. */
   readonly taken: (id: EnvelopeId) => void
   /** The turn as far as it has come. */
   readonly turn: () => TurnRecord
-  /** The turn ends as blocked, with this reason. */
   readonly block: (reason: string) => void
 }
 
 export function agentVerbs({ record, open, turn, taken, block }: AgentVerbsOptions): AgentVerbs {
-  const closed = () => err(new ParleyError('permission_denied', 'The turn of this token is over.'))
+  const closed = () => refuse('permission_denied', 'The turn of this token is over.')
   return {
     principal: { id: record.facts.agent, kind: 'agent', scopes: ['workspace'] },
     status: async () => (open() ? status(record, turn().epoch) : closed()),
@@ -25,7 +22,7 @@ export function agentVerbs({ record, open, turn, taken, block }: AgentVerbsOptio
     checkpoint: async intent => (open() ? keep(record, intent, turn()) : closed()),
     block: async reason => {
       if (!open()) return closed()
-      if (reason.trim() === '') return err(new ParleyError('invalid_argument', 'Say what you wait for.'))
+      if (reason.trim() === '') return refuse('invalid_argument', 'Say what you wait for.')
       block(reason.trim())
       return ok(undefined)
     },
@@ -49,10 +46,7 @@ async function status({ run, worker, facts, task }: WorkspaceRecord, epoch: numb
   })
 }
 
-async function inbox(
-  record: WorkspaceRecord,
-  taken: (id: EnvelopeId) => void,
-): Promise<Result<readonly WorkspaceMail[]>> {
+async function inbox(record: WorkspaceRecord, taken: AgentVerbsOptions['taken']) {
   const mail: WorkspaceMail[] = []
   for (;;) {
     const next = await record.inbox.consume()
@@ -63,14 +57,10 @@ async function inbox(
   }
 }
 
-async function keep(
-  record: WorkspaceRecord,
-  intent: string,
-  turn: TurnRecord,
-): Promise<Result<{ readonly checkpoint: string; readonly files: readonly string[] }>> {
-  if (intent.trim() === '') return err(new ParleyError('invalid_argument', 'Say what this checkpoint is.'))
+async function keep(record: WorkspaceRecord, intent: string, turn: TurnRecord) {
+  if (intent.trim() === '') return refuse('invalid_argument', 'Say what this checkpoint is.')
   if (record.facts.kind !== 'work')
-    return err(new ParleyError('permission_denied', 'A workspace that judges the work of others keeps nothing.'))
+    return refuse('permission_denied', 'A workspace that judges the work of others keeps nothing.')
   const captured = await record.capture()
   if (!captured.ok) return captured
   const made = { status: 'provisional', content: intent, intent, turn, captured: captured.value } as const

@@ -3,7 +3,6 @@ import { unwrap } from '@parley/core'
 import type { RunHandle } from '@parley/kernel'
 import type { WorkspaceFacts } from '../run/facts.ts'
 
-/** The agent of an identity. */
 export function nameOf(identity: string): string {
   return identity.replace(/#\d+$/, '')
 }

@@ -1,8 +1,8 @@
-// The mail of a workspace: what comes is taken once, and everything that no finished turn has dealt with is for the
-// next one.
+// The mail of a workspace: taken once; what no finished turn has dealt with is for the next one.
 import { type EnvelopeId, ok, type Result, unwrap } from '@parley/core'
 import type { EnvelopeRecord, RunHandle, Worker } from '@parley/kernel'
 import type { WorkspaceMail } from '../contract.ts'
+import { parsedJson } from '../projection/control.ts'
 
 export class Inbox {
   readonly #run: RunHandle
@@ -21,10 +21,7 @@ export class Inbox {
     return next.ok ? ok(next.value && mailOf(next.value)) : next
   }
 
-  /**
-   * Everything that is not handled; waits if there is nothing. Undefined if the signal fires first: nobody waits for it
-   * any more.
-   */
+  /** Everything that is not handled; waits if there is nothing. Undefined if the signal fires first. */
   async unhandled(
     handled: readonly EnvelopeId[],
     signal: AbortSignal,
@@ -68,13 +65,9 @@ export class Inbox {
 
   /** Mail that has been handed out already. */
   async letter(id: EnvelopeId): Promise<WorkspaceMail> {
-    const held = this.#letters.get(id)
-    if (held) return held
-    const { from, type, priority, payload } = unwrap(await this.#worker.readEnvelope(id))
-    return { id, from, type, priority, text: payload ? wordsOf(payload) : '' }
+    return this.#letters.get(id) ?? mailOf({ ...unwrap(await this.#worker.readEnvelope(id)), id })
   }
 
-  /** A turn has dealt with what is at hand. */
   clear(): void {
     this.#letters.clear()
   }
@@ -94,22 +87,16 @@ function isForged(result: Result<unknown>): boolean {
   return !result.ok && result.error.details.reason === 'integrity_violation'
 }
 
-function mailOf({ id, from, type, priority, payload }: EnvelopeRecord): WorkspaceMail {
-  return { id, from, type, priority, text: wordsOf(payload) }
+type Letter = Omit<WorkspaceMail, 'text'> & { readonly payload?: EnvelopeRecord['payload'] | null }
+
+function mailOf({ id, from, type, priority, payload }: Letter): WorkspaceMail {
+  return { id, from, type, priority, text: payload ? wordsOf(payload) : '' }
 }
 
 /** What the runtime says in JSON, in words (W-TERM-02). */
 function wordsOf({ format, content }: EnvelopeRecord['payload']): string {
   if (format !== 'json') return content
-  const { intent, grace_period: period } = (parsed(content) ?? {}) as Readonly<Record<string, unknown>>
+  const { intent, grace_period: period } = (parsedJson(content) ?? {}) as Readonly<Record<string, unknown>>
   if (intent !== 'graceful_termination' || typeof period !== 'number') return content
   return `You are asked to finish (graceful_termination): you have ${Math.ceil(period / 1000)} s in all. Bring what you have to a good end and exit; what your folder holds then is your result. If you cannot, keep what is worth it with \`parley ws checkpoint\`. After that time the work is ended.`
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,7 +1,7 @@
 // When an agent that is a peer cannot work, and another takes over.
 import { ParleyError } from '@parley/core'
 import { expect, test } from 'vitest'
-import { Fixture } from '../testing/fixture.ts'
+import { Fixture, planned } from '../testing/fixture.ts'
 import { outageOf } from './outage.ts'
 
 const error = (code: string) => new ParleyError(code, `${code}: no`)
@@ -41,16 +41,7 @@ test('a fallback takes over from a peer that is away, in the same attempt', asyn
     far: () => ({ outcome: 'failed', error: error('target-offline'), usage: {} }),
     near: () => 'I am here.',
   })
-  const run = await fixture.solve(`
-version: 1
-name: never-alone
-agents:
-  far: { command: [scripted, far] }
-  near: { command: [scripted, near] }
-plan:
-  - { id: a, agent: far, fallback: near, prompt: x }
-`)
-  const view = await fixture.over(run)
+  const view = await fixture.finished(planned('{ id: a, agent: far, fallback: near, prompt: x }'))
   expect(view).toMatchObject({ state: 'done', tasks: [{ agent: 'near', attempt: 1 }] })
   const [move] = view.tasks[0]!.steps[0]!.moves!
   expect(move).toMatchObject({ from: 'far#1', to: 'near#1', outcome: 'completed' })

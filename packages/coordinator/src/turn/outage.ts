@@ -1,5 +1,5 @@
-// Whether a turn failed because its agent cannot work, whatever the task is: its program, its account, its quota, or
-// the way to it. Then another agent may do the same task at once; a failure of the work itself is for the next attempt.
+// Whether a turn failed because its agent cannot work, whatever the task: its program, account, quota, or the way to
+// it. Then another agent may take the task at once.
 import type { ParleyError } from '@parley/core'
 import { coordinatorLimits } from '../limits.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type RunId, type TurnInput, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { readTeam } from '../team/testing.ts'
-import { alice, Fixture, put } from '../testing/fixture.ts'
+import { aborted, alice, Fixture, put } from '../testing/fixture.ts'
 
 const PLACEHOLDERS = ['prompt', 'prompt_file', 'folder', 'base', 'agent', 'task', 'other'] as const
 
@@ -64,8 +64,7 @@ test('{task} is the same at every attempt, also of the team around it and after 
       if (told.length < 4) throw new Error('not yet')
       if (told.length === 4) {
         working.resolve()
-        await new Promise(resolve => input.signal.addEventListener('abort', resolve))
-        return 'never'
+        return aborted(input)
       }
       put(input.folder!, 'done', 'done\n')
       return 'done'

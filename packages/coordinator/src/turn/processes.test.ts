@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { findMarked } from '@parley/agents'
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { alice, Fixture } from '../testing/fixture.ts'
+import { Fixture } from '../testing/fixture.ts'
 
 /** A team of one shell script, and of a second one that only works. */
 const team = (script: string, more = '') => `
@@ -52,8 +52,7 @@ test('what an agent leaves running in the background ends with its turn', async 
 
 test('an exit code tells, and the end of what it printed', async () => {
   const fixture = await Fixture.open()
-  const run = await fixture.solve(team('echo half; echo "no such table" >&2; exit 3'))
-  const view = await fixture.over(run)
+  const view = await fixture.finished(team('echo half; echo "no such table" >&2; exit 3'))
   expect(view.state).toBe('failed')
   expect(view.tasks[0]).toMatchObject({ state: 'failed', attempt: 1 })
   expect(view.tasks[0]!.note).toContain('no such table')
@@ -74,12 +73,11 @@ test('garbage in the output breaks nothing', async () => {
 test("an agent that breaks its folder's git, or moves its branches, does not reach the user's", async () => {
   const fixture = await Fixture.open()
   const before = fixture.git('rev-parse', 'HEAD').trim()
-  const run = await fixture.solve(
+  const view = await fixture.finished(
     team(
       'rm -f .git; echo z > z.txt; git init -q . 2>/dev/null; git add -A 2>/dev/null; git -c user.name=a -c user.email=a@b commit -qm mine 2>/dev/null; true',
     ),
   )
-  const view = await fixture.over(run)
   expect(states(view.tasks)).toEqual({ rough: 'done', good: 'done' })
   expect(fixture.result(view, 'z.txt')).toBe('z\n')
   expect(fixture.git('rev-parse', 'HEAD').trim()).toBe(before)
@@ -94,8 +92,7 @@ test('git works in the folder of a workspace, also of a project that is a part o
   execFileSync('git', ['init', '--quiet', fixture.folder])
   const script =
     'git log -1 --format=%s > log.txt; rm -f ../.git; git rev-parse --git-dir > found.txt 2>/dev/null || echo none > found.txt'
-  const run = await fixture.solve(team(script), { project: join(fixture.project, 'part') })
-  const view = await fixture.over(run)
+  const view = await fixture.finished(team(script), { project: join(fixture.project, 'part') })
   expect(fixture.result(view, 'part/log.txt')).toBe('a part\n')
   expect(fixture.result(view, 'part/found.txt')).toBe('none\n')
 })
@@ -105,7 +102,7 @@ test('an abort ends a whole tree of processes', async () => {
   const run = await fixture.solve(team('trap "" TERM; sh -c "sleep 1000 & sleep 1000" & echo started; sleep 1000'))
   await fixture.until(run, view => view.tasks[0]?.activity === 'started')
   expect((await findMarked(`${run}/`)).length).toBeGreaterThan(1)
-  unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'enough' }))
+  await fixture.abort(run, { reason: 'enough' })
   expect((await fixture.over(run)).state).toBe('aborted')
   expect(await findMarked(`${run}/`)).toEqual([])
 })
@@ -113,8 +110,7 @@ test('an abort ends a whole tree of processes', async () => {
 test('an agent knows where it is, and gets no secret of the node', async () => {
   process.env.PARLEY_TEST_SECRET = 'do not tell'
   const fixture = await Fixture.open()
-  const run = await fixture.solve(team('env | sort > env.txt'))
-  const view = await fixture.over(run)
+  const view = await fixture.finished(team('env | sort > env.txt'))
   delete process.env.PARLEY_TEST_SECRET
   const env = fixture.result(view, 'env.txt')!
   for (const name of [
@@ -133,8 +129,7 @@ test('an agent knows where it is, and gets no secret of the node', async () => {
 test('a project that is no git repository is copied, and the result is a folder', async () => {
   const fixture = await Fixture.open()
   rmSync(join(fixture.project, '.git'), { recursive: true })
-  const run = await fixture.solve(team('echo w >> README.md'))
-  const view = await fixture.over(run)
+  const view = await fixture.finished(team('echo w >> README.md'))
   expect(view.state).toBe('done')
   expect(view.result?.branch).toBeUndefined()
   expect(readFileSync(join(view.result!.folder!, 'README.md'), 'utf8')).toBe('A project.\nw\n')

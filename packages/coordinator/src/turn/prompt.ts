@@ -9,23 +9,19 @@ export interface Told {
   readonly context: readonly TurnContextPart[]
 }
 
+interface ForWork {
+  readonly mail: readonly WorkspaceMail[]
+  readonly question: string | undefined
+  /** What people told the whole run. */
+  readonly guidance: readonly { readonly by: string; readonly text: string }[]
+  readonly predecessors: string
+}
+
 export function workPrompt(
   run: RunFacts,
   task: PlannedTask,
   facts: WorkFacts,
-  {
-    mail,
-    question,
-    guidance = [],
-    predecessors = '',
-  }: {
-    readonly mail: readonly WorkspaceMail[]
-    readonly question?: string | undefined
-    /** What people told the whole run. */
-    readonly guidance?: readonly { readonly by: string; readonly text: string }[]
-    /** What agents before this one did in its workspace. */
-    readonly predecessors?: string
-  },
+  { mail, question, guidance, predecessors }: ForWork,
 ): Told {
   // What was said before all this comes before everything else.
   const context: TurnContextPart[] = [...(run.context ?? [])]
@@ -74,10 +70,7 @@ End with one line: ACCEPT, or REVISE: what must be better, or REJECT: why it can
   return { prompt, context: context.filter(({ text }) => text.trim() !== '') }
 }
 
-/**
- * Both versions are in the folder already, joined where they fit together. `failed`: why the work failed whose rest is
- * judged.
- */
+/** Both versions are in the folder already, joined where they fit. `failed`: why the work failed, if it is salvaged. */
 export function mergePrompt(
   run: RunFacts,
   task: PlannedTask,
@@ -85,8 +78,11 @@ export function mergePrompt(
   diff: string,
   failed?: string,
 ): Told {
-  const own = failed === undefined ? task.merge.prompt : salvagePrompt(task)
-  const ask = own ?? (failed === undefined ? 'Keep what both versions are for.' : 'Keep what can be used of it.')
+  const { merge, salvage } = task
+  const ask =
+    failed === undefined
+      ? (merge.prompt ?? 'Keep what both versions are for.')
+      : ((salvage?.way === 'agent' ? salvage.prompt : undefined) ?? 'Keep what can be used of it.')
   const marked =
     conflicts.length === 0
       ? 'The two versions fit together line by line; see whether they do in meaning.'
@@ -110,8 +106,4 @@ CONFLICT semantic_contradiction: what contradicts what
     { kind: 'diff', title: 'What the work changed, seen from where it started', text: diff },
   ]
   return { prompt, context: context.filter(({ text }) => text.trim() !== '') }
-}
-
-function salvagePrompt({ salvage }: PlannedTask): string | undefined {
-  return salvage?.way === 'agent' ? salvage.prompt : undefined
 }

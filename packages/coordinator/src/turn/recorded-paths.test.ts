@@ -28,7 +28,7 @@ async function approved(fixture: Fixture, paths: readonly string[]): Promise<Run
   await fixture.until(run, ({ gates }) => gates.length > 0)
   await fixture.restart()
   const [gate] = await fixture.coordinator.gates.list()
-  unwrap(await fixture.coordinator.gates.respond(gate!.id, { decision: 'approve', principal: alice }))
+  await fixture.respond(gate!.id, { decision: 'approve' })
   return run
 }
 
@@ -58,6 +58,6 @@ test('a run with such a pattern can be aborted after a restart', async () => {
   const run = await approved(fixture, ['{a,b}'.repeat(200)])
   await turns.promise
   await fixture.restart()
-  unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'enough' }))
+  await fixture.abort(run, { reason: 'enough' })
   expect((await fixture.over(run)).state).toBe('aborted')
 })

@@ -1,5 +1,5 @@
-// Tokens of turns: who holds one may act inside one workspace while that turn runs. They are derived, never stored, and
-// a later turn of the same workspace has another epoch, so a process that outlived its turn is refused.
+// Tokens of turns: the holder may act inside one workspace while that turn runs. They are derived, never stored; each
+// turn has its own epoch, so a process that outlived its turn is refused.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { invariant } from '@parley/core'

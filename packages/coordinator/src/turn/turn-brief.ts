@@ -1,35 +1,23 @@
-// What a turn is told, by what its workspace is for: gathered from the trail, the mail and the folders. The words are
-// in prompt.ts.
+// Gathers what a turn is told from the trail, the mail and the folders. The words are in prompt.ts.
 import { type EnvelopeId, unwrap, type WorkspaceId } from '@parley/core'
-import type { RunHandle } from '@parley/kernel'
 import type { WorkspaceMail } from '../contract.ts'
-import type { RunFolders } from '../folder/run-folders.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { predecessorText } from '../plan/task-agent.ts'
-import type { RunProjection } from '../projection/run-projection.ts'
-import type { JudgeFacts, MergeFacts, RunFacts, WorkFacts, WorkspaceFacts } from '../run/facts.ts'
+import type { JudgeFacts, MergeFacts, WorkFacts, WorkspaceFacts } from '../run/facts.ts'
+import type { RunAtWork } from '../run/run-parts.ts'
 import { failureText } from '../view/failure-text.ts'
 import { mergePrompt, reviewPrompt, type Told, workPrompt } from './prompt.ts'
 import { tail } from './turn-text.ts'
 import type { WorkspaceRecord } from './workspace-record.ts'
 
-/** What is known of the run. */
-export interface BriefSources {
-  readonly run: RunHandle
-  readonly facts: RunFacts
-  readonly projection: RunProjection
-  readonly folders: RunFolders
-}
-
-/** What has come for the turn. */
-export interface BriefMail {
+interface BriefMail {
   readonly directive: EnvelopeId | null
   readonly mail: readonly EnvelopeId[]
   /** What the turn before it asked. */
   readonly question: string | undefined
 }
 
-export async function briefOf(sources: BriefSources, record: WorkspaceRecord, came: BriefMail): Promise<Told> {
+export async function briefOf(sources: RunAtWork, record: WorkspaceRecord, came: BriefMail): Promise<Told> {
   const { facts } = record
   switch (facts.kind) {
     case 'work':
@@ -49,7 +37,7 @@ export async function briefOf(sources: BriefSources, record: WorkspaceRecord, ca
 const NOTHING: Told = { prompt: '', context: [] }
 
 async function workBrief(
-  { run, facts, projection }: BriefSources,
+  { run, facts, projection }: RunAtWork,
   record: WorkspaceRecord,
   work: WorkFacts,
   { directive: told, mail: ids, question }: BriefMail,
@@ -73,7 +61,7 @@ async function workBrief(
 }
 
 async function mergeBrief(
-  { facts, projection, folders }: BriefSources,
+  { facts, projection, folders }: RunAtWork,
   { task }: WorkspaceRecord,
   { of, conflicts }: MergeFacts,
 ): Promise<Told> {
@@ -90,7 +78,7 @@ async function mergeBrief(
 }
 
 async function reviewBrief(
-  { run, facts, projection, folders }: BriefSources,
+  { run, facts, projection, folders }: RunAtWork,
   { task }: WorkspaceRecord,
   review: JudgeFacts,
 ): Promise<Told> {

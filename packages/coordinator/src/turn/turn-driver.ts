@@ -1,5 +1,5 @@
-// Runs the turns of one workspace, from its directive until it is done, has failed, or the node stops. A turn that died
-// with the node is run again: its folder is put back to the last checkpoint, and its mail is handed to it once more.
+// Runs the turns of one workspace until it is done, has failed, or the node stops. A turn that died with the node is
+// run again from the last checkpoint, with the same mail.
 import {
   asParleyError,
   type EnvelopeId,
@@ -21,14 +21,15 @@ import { isTerminal } from '@parley/trail/events'
 import type { AgentVerbs } from '../contract.ts'
 import { coordinatorDefaults, coordinatorLimits } from '../limits.ts'
 import { machineLimits, unexplainedRetries } from '../machine/limits.ts'
-import { isOfFolders, isOfTrail, type Machine } from '../machine/machine.ts'
+import { isOfFolders, isOfTrail } from '../machine/machine.ts'
 import { nextFallback } from '../plan/task-agent.ts'
 import type { TurnRecord } from '../projection/projected.ts'
 import type { WorkspaceFacts } from '../run/facts.ts'
+import type { RunAtWork } from '../run/run-parts.ts'
 import type { PlannedTask } from '../team/team.ts'
 import { agentVerbs } from './agent-verbs.ts'
 import { outageOf } from './outage.ts'
-import { Turn, type TurnHost } from './turn.ts'
+import { Turn } from './turn.ts'
 import { briefOf } from './turn-brief.ts'
 import { keepFailure, settleTurn } from './turn-end.ts'
 import { reasonOf } from './turn-text.ts'
@@ -36,12 +37,9 @@ import { WorkspaceRecord } from './workspace-record.ts'
 
 const { stepRetries } = coordinatorDefaults
 
-/** What the turns of a workspace need of the run, beside what each of them does. */
-export interface TurnDriverHost extends TurnHost {
+export interface TurnDriverHost extends RunAtWork {
   /** Waits until a turn of this agent may start; undefined if the signal fires first. */
   readonly slot: (facts: WorkspaceFacts, signal: AbortSignal) => Promise<(() => void) | undefined>
-  readonly machine: Machine
-  readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
   /** The agent cannot work: another one is to have its place. This driver takes no further turn. */
   readonly handOver: (workspace: WorkspaceId, to: string, reason: string) => void
   /** A turn was ended from outside: nothing on record says what it used. */
@@ -51,7 +49,6 @@ export interface TurnDriverHost extends TurnHost {
 /** Under the key `turn` of the workspace's memory. */
 interface TurnMemory {
   readonly epoch: number
-  /** Mail that earlier turns have dealt with. */
   readonly handled: readonly EnvelopeId[]
   /** What the last turn waits for. */
   readonly question?: string
@@ -59,7 +56,6 @@ interface TurnMemory {
   readonly idle?: number
 }
 
-/** What a turn began with. */
 interface Taken {
   readonly folder: string
   readonly handled: readonly EnvelopeId[]
@@ -90,12 +86,10 @@ export class TurnDriver {
     this.#task = task
   }
 
-  /** What the agent said last. */
   get activity(): string | undefined {
     return this.#turn?.activity
   }
 
-  /** The turn that is taken now, as far as it has come. */
   get turn(): TurnRecord | undefined {
     return this.#turn?.record()
   }
@@ -104,10 +98,7 @@ export class TurnDriver {
     this.#done = this.#keepOn()
   }
 
-  /**
-   * What a turn needs may be away for a while; what is on the trail by then is not done again. Otherwise the workspace
-   * must not hang.
-   */
+  /** What a turn needs may be away for a while. Otherwise the workspace must not hang. */
   async #keepOn(): Promise<void> {
     for (let troubles = 0; ; troubles++) {
       try {
@@ -122,10 +113,7 @@ export class TurnDriver {
         }
         // The node stops while the machine stands in the way: the next one takes the turn, and nothing has failed.
         if (this.#stop.signal.aborted) return
-        this.#host.log('error', `the turns of ${this.workspace} stopped: ${error.message}`, {
-          error,
-          troubles,
-        })
+        this.#host.log('error', `the turns of ${this.workspace} stopped: ${error.message}`, { error, troubles })
         const waits = error.retryable ? stepRetries : isOfFolders(error.code) ? unexplainedRetries : []
         const wait = waits[troubles]
         if (wait === undefined && (await this.#record?.worker.failed(reasonOf(error)))?.ok) return
@@ -257,7 +245,7 @@ export class TurnDriver {
   /** The node may have died between `blocked` and the question itself. */
   async #askAgain({ worker }: WorkspaceRecord, { inbox }: WorkspaceView, { question }: TurnMemory): Promise<void> {
     const { highway } = this.#host.projection
-    const asked = highway.asks(this.workspace) !== undefined || highway.delegated(this.workspace).open
+    const asked = highway.asks(this.workspace) || highway.delegated(this.workspace).open
     if (asked || question === undefined || this.#asked || inbox.length > 0) return
     this.#asked = true
     unwrap(await worker.escalate(question))
@@ -270,12 +258,7 @@ export class TurnDriver {
     mail: readonly EnvelopeId[],
   ): Promise<boolean> {
     const epoch = before + 1
-    await this.#writeMemory(record, {
-      epoch,
-      handled,
-      idle,
-      ...(question !== undefined && { question }),
-    })
+    await this.#writeMemory(record, { epoch, handled, idle, ...(question !== undefined && { question }) })
     if (view.status === 'blocked' || before === 0) await record.started()
     const folder = this.#folder ?? unwrap(await this.#host.folders.prepare(this.workspace, await record.lastCommit()))
     const brief = await briefOf(this.#host, record, { directive: view.directive, mail, question })
@@ -341,10 +324,7 @@ export class TurnDriver {
     return fault && isDiskFault(fault) ? fault.code : undefined
   }
 
-  /**
-   * Whether a turn failed because the machine did: then it never was an attempt, and is taken again from what was kept
-   * last.
-   */
+  /** Whether the machine failed the turn: then it was no attempt, and is taken again from what was kept last. */
   async #failedByMachine(turn: Turn, result: TurnResult, folder: string): Promise<boolean> {
     const { machine, folders, log } = this.#host
     // A turn that was ended from outside failed for that reason.
@@ -362,10 +342,7 @@ export class TurnDriver {
     return true
   }
 
-  /**
-   * Whether the turn failed for want of its agent, and the task has another one for that. The folder goes back to what
-   * was kept last.
-   */
+  /** Whether the turn failed for want of its agent, and the task has another one for that. */
   async #handsOver(record: WorkspaceRecord, turn: Turn, result: TurnResult): Promise<boolean> {
     if (result.outcome !== 'failed' || turn.blocked !== undefined) return false
     if (this.facts.kind !== 'work' && this.facts.kind !== 'review') return false

@@ -1,29 +1,14 @@
-// Those who take the turns of a run: one driver for each workspace at work, from the moment when it is seen until it
-// has ended, its turn with it, and its folder is gone.
+// Starts a turn driver for each workspace at work, and stops it, its turn and its folder when the workspace has ended.
 import { sumUsage } from '@parley/agents'
-import { type AgentAdapter, asParleyError, type Usage, type WorkspaceId } from '@parley/core'
+import { asParleyError, type Usage, type WorkspaceId } from '@parley/core'
 import type { Machine } from '../machine/machine.ts'
-import type { WorkspaceFacts } from '../run/facts.ts'
-import type { PlannedTask, TeamAgent } from '../team/team.ts'
+import type { RunAtWork } from '../run/run-parts.ts'
 import { type CutOff, NOTHING_CUT_OFF } from '../view/run-records.ts'
-import { nameOf } from './identities.ts'
-import type { Semaphore } from './semaphore.ts'
 import { TurnDriver, type TurnDriverHost } from './turn-driver.ts'
 import { TurnSlots } from './turn-slots.ts'
 
-export interface TurnDriversOptions extends Omit<TurnDriverHost, 'adapter' | 'slot' | 'cutOff'> {
-  /** The tasks of the plan by name. */
-  readonly plan: ReadonlyMap<string, PlannedTask>
-  /** `agent`: what the run knows of the agent of this work. */
-  readonly adapter: (facts: WorkspaceFacts, task: PlannedTask, agent: TeamAgent | undefined) => AgentAdapter
-  /** Turns at once over all runs. */
-  readonly turns: Semaphore
-  /** An identity that no workspace has any more. */
-  readonly release: (identity: string) => void
-}
-
 export class TurnDrivers {
-  readonly #options: TurnDriversOptions
+  readonly #options: RunAtWork
   readonly #host: TurnDriverHost
   readonly #drivers = new Map<WorkspaceId, TurnDriver>()
   /** Drivers of workspaces that have ended, until their turns have too. */
@@ -31,14 +16,14 @@ export class TurnDrivers {
   #cutOff = NOTHING_CUT_OFF
   #stopped = false
 
-  constructor(options: TurnDriversOptions) {
-    const { projection, turns, facts, adapter, machine } = options
+  constructor(options: RunAtWork, handOver: TurnDriverHost['handOver']) {
+    const { projection, turns, facts, machine } = options
     const { concurrency } = facts.team.limits
-    const slots = new TurnSlots({ concurrency, turns, slotsOf: agent => projection.agentConfig(agent)?.slots })
+    const slots = new TurnSlots(concurrency, turns, agent => projection.agentConfig(agent)?.slots)
     this.#options = options
     this.#host = {
       ...options,
-      adapter: (work, task) => adapter(work, task, projection.agentConfig(nameOf(work.agent))),
+      handOver,
       slot: ({ agent }, signal) => whenSound(machine, signal, () => slots.acquire(agent, signal)),
       cutOff: usage => this.#addCutOff(usage),
     }
@@ -66,8 +51,8 @@ export class TurnDrivers {
 
   /** Every workspace at work has somebody who takes its turns; a team takes none. */
   #begin(): void {
-    const { projection, plan } = this.#options
-    for (const { id, facts, ended } of projection.workspaces.values()) {
+    const { workspaces, plan } = this.#options.projection
+    for (const { id, facts, ended } of workspaces.values()) {
       if (!facts || facts.kind === 'team' || ended !== undefined) continue
       // One whose agent was replaced has stopped, and stays until the new one is bound.
       if (this.#drivers.get(id)?.facts.agent === facts.agent) continue
@@ -100,7 +85,6 @@ export class TurnDrivers {
     }
   }
 
-  /** Ends all turns; no other begins. */
   async stop(): Promise<void> {
     this.#stopped = true
     await Promise.all([...[...this.#drivers.values()].map(driver => driver.stop()), ...this.#leaving])

@@ -12,10 +12,7 @@ export class TurnListeners {
     this.#failed = failed
   }
 
-  /**
-   * Hears what the agents of a run emit, as long as it is at work; nothing of it is on record. A listener must not
-   * throw.
-   */
+  /** Hears what the agents of a run at work emit, which is not on record. A listener must not throw. */
   listen(run: RunId, listener: Listener): () => void {
     // Whoever listens twice is told twice.
     const own: Listener = event => listener(event)

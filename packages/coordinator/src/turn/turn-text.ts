@@ -1,19 +1,15 @@
 // Short texts about turns: for the trail, for views, for other agents.
 import type { ParleyError, Usage } from '@parley/core'
+import { given } from '../given.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { TurnRecord } from '../projection/projected.ts'
 
-/** What an agent's output told of its cost. */
-export function told(usage: Usage): Pick<TurnRecord, 'tokens_in' | 'tokens_out' | 'tokens_cached' | 'usd'> {
-  return {
-    ...(usage.tokensIn !== undefined && { tokens_in: usage.tokensIn }),
-    ...(usage.tokensOut !== undefined && { tokens_out: usage.tokensOut }),
-    ...(usage.tokensCached !== undefined && { tokens_cached: usage.tokensCached }),
-    ...(usage.usd !== undefined && { usd: usage.usd }),
-  }
+type Told = Pick<TurnRecord, 'tokens_in' | 'tokens_out' | 'tokens_cached' | 'usd'>
+
+export function told({ tokensIn, tokensOut, tokensCached, usd }: Usage): Told {
+  return given({ tokens_in: tokensIn, tokens_out: tokensOut, tokens_cached: tokensCached, usd })
 }
 
-/** The last line that says something. */
 export function lastLine(text: string): string | undefined {
   const lines = text.split('\n').map(each => each.trim())
   return lines.findLast(each => each !== '')?.slice(0, coordinatorLimits.activityLength)

@@ -1,10 +1,7 @@
-// One turn of an agent while it is taken: what it is given, what it says and uses meanwhile, what it may still spend,
-// and how long it may take. It can be ended from outside at any time.
+// One turn of an agent: its input, its output and usage meanwhile, its budget and time. It can be ended from outside.
 import {
-  type AgentAdapter,
   asParleyError,
   type CancelTimer,
-  type Clock,
   type EnvelopeId,
   type MachineCode,
   ParleyError,
@@ -14,47 +11,23 @@ import {
   type TurnResult,
   type Usage,
   unwrap,
-  type WorkspaceId,
 } from '@parley/core'
-import type { RunHandle } from '@parley/kernel'
-import type { WorkspaceEvent } from '../contract.ts'
-import type { RunFolders } from '../folder/run-folders.ts'
 import { coordinatorDefaults } from '../limits.ts'
 import type { TurnRecord } from '../projection/projected.ts'
-import type { RunProjection } from '../projection/run-projection.ts'
-import type { RunFacts, WorkspaceFacts } from '../run/facts.ts'
-import type { PlannedTask } from '../team/team.ts'
+import type { RunAtWork } from '../run/run-parts.ts'
+import { nameOf } from './identities.ts'
 import type { Told } from './prompt.ts'
-import { turnDeadline } from './turn-deadline.ts'
 import { lastLine, told } from './turn-text.ts'
 import type { WorkspaceRecord } from './workspace-record.ts'
 
-/** What a turn needs of the run and its coordinator. */
-export interface TurnHost {
-  readonly run: RunHandle
-  readonly facts: RunFacts
-  /** What the trail says, as far as it is read. */
-  readonly projection: RunProjection
-  readonly folders: RunFolders
-  readonly clock: Clock
-  readonly adapter: (facts: WorkspaceFacts, task: PlannedTask) => AgentAdapter
-  readonly token: (workspace: WorkspaceId, epoch: number) => string
-  readonly environment: Readonly<Record<string, string>>
-  /** What an agent says or does at its turn, for those who watch. */
-  readonly onEvent: (event: WorkspaceEvent) => void
-  /** Something that a view shows has changed. */
-  readonly changed: () => void
-}
-
 export class Turn {
   readonly epoch: number
-  /** Mail that the agent took during the turn. */
   readonly taken: EnvelopeId[] = []
   /** What the agent says that it waits for. */
   blocked: string | undefined
   /** What was wrong with its disk while it was taken, although it did not fail. */
   met: MachineCode | undefined
-  readonly #host: TurnHost
+  readonly #host: RunAtWork
   readonly #record: WorkspaceRecord
   readonly #abort = new AbortController()
   readonly began: Ticks
@@ -64,7 +37,7 @@ export class Turn {
   #meteredAt: number
   #activity: string | undefined
 
-  constructor(host: TurnHost, record: WorkspaceRecord, epoch: number) {
+  constructor(host: RunAtWork, record: WorkspaceRecord, epoch: number) {
     this.#host = host
     this.#record = record
     this.epoch = epoch
@@ -72,7 +45,6 @@ export class Turn {
     this.#meteredAt = this.began
   }
 
-  /** What the agent said last. */
   get activity(): string | undefined {
     return this.#activity
   }
@@ -104,22 +76,31 @@ export class Turn {
     }
   }
 
+  /** Near its end the agent is asked to finish (W-TERM-01) where the task says so; at its end the turn is ended. */
   #deadline(): CancelTimer | undefined {
     const { clock, run } = this.#host
     const { task, facts, workspace } = this.#record
     const { timeoutMs, graceMs } = task
-    return turnDeadline({
-      clock,
-      ...(timeoutMs !== undefined && { timeoutMs }),
-      // Whoever judges has nothing that a shorter time would leave.
-      ...(graceMs !== undefined && facts.kind === 'work' && { graceMs }),
-      askToFinish: async (period, reason) => (await run.coordinator.terminate(workspace, period, reason)).ok,
-      end: why => this.end(why),
-    })
+    if (timeoutMs === undefined) return undefined
+    const seconds = timeoutMs / 1000
+    const late = new ParleyError('timeout', `The turn took longer than ${seconds} s.`)
+    const cancelEnd = clock.after(timeoutMs, () => this.end(late), { background: true })
+    // A judge has nothing that a shorter time would leave.
+    if (graceMs === undefined || facts.kind !== 'work') return cancelEnd
+    const ask = async () => {
+      const reason = `The turn may take ${seconds} s, which are nearly over.`
+      // Work that is not ended by that, because it was asked before, still has its timeout.
+      if ((await run.coordinator.terminate(workspace, graceMs, reason)).ok) cancelEnd()
+    }
+    const cancelAsk = clock.after(timeoutMs - graceMs, () => void ask(), { background: true })
+    return () => {
+      cancelAsk()
+      cancelEnd()
+    }
   }
 
   async #result({ prompt, context }: Told, folder: string): Promise<TurnResult> {
-    const { run, facts, projection, folders, environment, token, adapter } = this.#host
+    const { run, facts, projection, folders, environment, token } = this.#host
     const { workspace, task, facts: own } = this.#record
     const { epoch } = this
     const { signal } = this.#abort
@@ -150,7 +131,8 @@ export class Turn {
       signal,
     }
     try {
-      const result = await adapter(own, task).takeTurn(input, event => this.#emitted(event))
+      const adapter = this.#host.adapter(own, task, projection.agentConfig(nameOf(own.agent)))
+      const result = await adapter.takeTurn(input, event => this.#emitted(event))
       const why: unknown = signal.reason
       // What the adapter calls aborted was a deadline, if that is why it was told to stop.
       return result.outcome === 'failed' && why instanceof ParleyError ? { ...result, error: why } : result
@@ -159,7 +141,6 @@ export class Turn {
     }
   }
 
-  /** What the turn may still spend; undefined where nothing limits it. */
   async #budget(): Promise<TurnBudget | undefined> {
     const remaining = await this.#host.run.remaining(this.#record.workspace)
     const { token_limit: tokens, cost_limit: usd } = unwrap(remaining)
@@ -195,19 +176,14 @@ export class Turn {
       ...(used.cost > 0 && { cost: used.cost }),
     })
     if (metered.ok || !metered.error.retryable) return
-    const { tokens: toldTokens, cost: toldCost } = this.#metered
-    this.#metered = {
-      tokens: toldTokens - Math.max(0, used.tokens),
-      cost: toldCost - Math.max(0, used.cost),
-    }
+    const now = this.#metered
+    this.#metered = { tokens: now.tokens - Math.max(0, used.tokens), cost: now.cost - Math.max(0, used.cost) }
     throw metered.error
   }
 
   /** As far as it has come, or with what it came to. */
   record(result?: TurnResult): TurnRecord {
-    const { meter } = (result ?? {}) as {
-      readonly meter?: { readonly wallMs: number; readonly outputBytes: number }
-    }
+    const { meter } = (result ?? {}) as { readonly meter?: { readonly wallMs: number; readonly outputBytes: number } }
     const wall = (this.#host.clock.now() - this.began) / 1000
     return {
       epoch: this.epoch,

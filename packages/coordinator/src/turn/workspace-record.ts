@@ -1,18 +1,24 @@
-// What a workspace keeps of its work: commits of its folder, checkpoints on the trail, files that were put back; its
-// mail lies in the inbox.
+// What a workspace keeps of its work: commits of its folder, checkpoints on the trail, files that were put back.
 import { invariant, ok, type Result, unwrap, type WorkspaceId } from '@parley/core'
-import { type CheckpointDraft, kernelLimits, type RunHandle, type Worker } from '@parley/kernel'
+import { kernelLimits, type RunHandle, type Worker } from '@parley/kernel'
 import { matchedText } from '../folder/files/file-name.ts'
-import type { Captured, ChangeKind, RefusalReason, RefusedChange, RunFolders } from '../folder/run-folders.ts'
+import type { Captured, ChangeKind, FileChange, RefusalReason, RefusedChange } from '../folder/model.ts'
+import type { RunFolders } from '../folder/run-folders.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { commitMessage } from '../merge/commit-message.ts'
 import type { Verdict } from '../merge/verdict.ts'
-import { FOLDER_ACTIONS, FOLDER_CAPABILITY, type FolderAction, type TurnRecord } from '../projection/projected.ts'
+import {
+  FOLDER_ACTIONS,
+  FOLDER_CAPABILITY,
+  type FolderAction,
+  type TurnRecord,
+  type WorkPayload,
+} from '../projection/projected.ts'
 import type { WorkspaceFacts } from '../run/facts.ts'
 import type { PlannedTask } from '../team/team.ts'
 import { Inbox } from './inbox.ts'
 
-export interface Made {
+interface Made {
   readonly status: 'final' | 'provisional'
   readonly content: string
   readonly turn: TurnRecord
@@ -22,7 +28,7 @@ export interface Made {
 }
 
 /** Repeats what the machine alone kept from succeeding, and answers with what it came to then. */
-export type Steadily = <T>(work: () => Promise<Result<T>>) => Promise<Result<T>>
+type Steadily = <T>(work: () => Promise<Result<T>>) => Promise<Result<T>>
 
 export class WorkspaceRecord {
   readonly run: RunHandle
@@ -42,7 +48,7 @@ export class WorkspaceRecord {
     facts: WorkspaceFacts,
     task: PlannedTask,
     folders: RunFolders,
-    steadily: Steadily = work => work(),
+    steadily: Steadily,
   ) {
     this.#steadily = steadily
     this.run = run
@@ -112,17 +118,9 @@ export class WorkspaceRecord {
     if (!view.ok) return view
     const created = await this.worker.checkpoint({
       type: 'artifact',
-      payload: payload({
-        content,
-        // The commit has all of them.
-        files_changed: (captured?.changed ?? [])
-          .slice(0, kernelLimits.filesChanged)
-          .map(({ path }) => matchedText(path)),
+      payload: payloadOf(content, captured?.changed ?? [], {
         ...(captured && { commit: captured.commit }),
-        ...(captured &&
-          captured.outsideLinks.length > 0 && {
-            outside_links: captured.outsideLinks.slice(0, kernelLimits.filesChanged),
-          }),
+        ...(captured && captured.outsideLinks.length > 0 && { outside_links: captured.outsideLinks.slice(0, most) }),
         ...(verdict && { verdict }),
         turn,
       }),
@@ -130,8 +128,7 @@ export class WorkspaceRecord {
       parent: view.value.register.at(-1)?.id ?? null,
       status,
       confidence: 'medium',
-      // The node's own measure, which the turn's usage went into: what the agent itself says of its turn is in the
-      // payload.
+      // The node's own measure; what the agent itself says of its turn is in the payload.
       resource_usage: view.value.unreported,
     })
     if (!created.ok) return created
@@ -192,7 +189,9 @@ function bounded(refusals: readonly Refusal[]): readonly Refusal[] {
   return [...refusals.slice(0, most), { ...refusals[0]!, target: `… and ${refusals.length - most} more` }]
 }
 
-/** Payloads may have members that only their type knows. */
-function payload<T extends CheckpointDraft['payload']>(members: T & Readonly<Record<string, unknown>>): T {
-  return members
+const most = kernelLimits.filesChanged
+
+/** Of a checkpoint of work; its commit has all the files. */
+export function payloadOf(content: string, changed: readonly FileChange[], more: WorkPayload) {
+  return { content, files_changed: changed.slice(0, most).map(({ path }) => matchedText(path)), ...more }
 }

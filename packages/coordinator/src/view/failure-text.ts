@@ -2,7 +2,6 @@
 import type { ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 
-/** Why an attempt came to nothing, in words. */
 export function failureText(attempt: ProjectedWorkspace, projection: RunProjection): string {
   if (attempt.trigger === 'agent_failed' && attempt.reason !== undefined) return attempt.reason
   const conflict = attempt.conflicts.findLast(({ settled }) => settled?.outcome === 'failed')

@@ -2,16 +2,19 @@
 import type { RunId } from '@parley/core'
 import { MODIFIABLE } from '@parley/kernel'
 import { coordinatorLimits } from '../limits.ts'
-import { plannedTasks } from '../plan/spending.ts'
-import { after, deadlineOf, type ProjectedGate } from '../projection/highway.ts'
+import { after, deadlineOf, isSalvage, type ProjectedGate } from '../projection/highway.ts'
 import type { ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
+import type { WorkspaceFacts } from '../run/facts.ts'
 import { doerOf } from '../team/team.ts'
 import { shorten } from '../team/words.ts'
 import type { GateView } from './people-view.ts'
 import { offers } from './salvage-view.ts'
 
-/** The oldest first. */
+export function oldestFirst(gates: readonly GateView[]): GateView[] {
+  return gates.toSorted((one, other) => (one.since < other.since ? -1 : 1))
+}
+
 export function gateViews(run: RunId, projection: RunProjection): GateView[] {
   if (projection.over) return []
   const gates = [...projection.highway.gates.values()].map(gate => gateView(run, projection, gate))
@@ -35,9 +38,7 @@ export function gateViews(run: RunId, projection: RunProjection): GateView[] {
       }
     },
   )
-  return [...gates, ...questions, ...offers(run, projection)].toSorted((one, other) =>
-    one.since < other.since ? -1 : 1,
-  )
+  return oldestFirst([...gates, ...questions, ...offers(run, projection)])
 }
 
 function gateView(run: RunId, projection: RunProjection, gate: ProjectedGate): GateView {
@@ -67,7 +68,7 @@ function questionOf(
   id: string | undefined,
   about: ProjectedWorkspace | undefined,
 ): string {
-  const planned = id === undefined ? undefined : plannedTasks(projection.facts?.plan ?? []).get(id)
+  const planned = id === undefined ? undefined : projection.plan.get(id)
   const title = planned ? `"${planned.title}"` : 'this work'
   const doer = planned ? doerOf(planned) : 'an agent'
   const { paused } = record
@@ -75,14 +76,9 @@ function questionOf(
     case 'task_approval':
       return asked(projection, doer) ?? `May ${doer} do ${title}?`
     case 'workspace_create': {
-      const { context } = (paused.type === type ? paused.draft : {}) as {
-        readonly context?: { readonly kind?: string; readonly agent?: string; readonly attempt?: number }
-      }
-      const what =
-        context?.kind === 'work' || context?.kind === 'team'
-          ? `start on ${title}`
-          : `${context?.kind ?? 'work on'} ${title}`
-      return `May ${context?.agent ?? doer} ${what}?`
+      const { context } = (paused.type === type ? paused.draft : {}) as { readonly context?: Partial<WorkspaceFacts> }
+      const { kind = 'work on', agent = doer } = context ?? {}
+      return `May ${agent} ${kind === 'work' || kind === 'team' ? 'start on' : kind} ${title}?`
     }
     case 'envelope_delivery':
       return `May this message reach the agent of ${title}?`
@@ -95,7 +91,7 @@ function questionOf(
     case 'conflict_resolution': {
       const conflicts = isSalvage({ record }) ? about?.salvage?.conflicts : about?.conflicts
       const files = conflicts?.find(({ settled }) => !settled)?.resources.join(', ') ?? ''
-      const proposal = paused.type === type ? `${paused.strategy}: ${firstLine(paused.resolution)}` : ''
+      const proposal = paused.type === type ? `${paused.strategy}: ${paused.resolution.split('\n', 1)}` : ''
       return `Shall the conflict of ${title}${files === '' ? '' : ` in ${files}`} be settled so? ${proposal}`
     }
     case 'workspace_abort':
@@ -103,19 +99,10 @@ function questionOf(
   }
 }
 
-function isSalvage({ record: { paused } }: Pick<ProjectedGate, 'record'>): boolean {
-  return 'mode' in paused && paused.mode === 'salvage'
-}
-
 function linksText(links: readonly string[]): string {
-  const shown = links.slice(0, coordinatorLimits.namedLinks).join(', ')
-  const more =
-    links.length > coordinatorLimits.namedLinks ? ` and ${links.length - coordinatorLimits.namedLinks} more` : ''
-  return `Links in it lead out of the project: ${shown}${more}.`
-}
-
-function firstLine(text: string): string {
-  return text.split('\n')[0] ?? ''
+  const most = coordinatorLimits.namedLinks
+  const more = links.length > most ? ` and ${links.length - most} more` : ''
+  return `Links in it lead out of the project: ${links.slice(0, most).join(', ')}${more}.`
 }
 
 /** Of a run that somebody else has asked for: the title of its task is ours, and says nothing of what is wanted. */

@@ -1,123 +1,100 @@
-// What people are shown beside runs: what waits for them, what failed work left, limits, and who they are. One schema
-// for the CLI, the socket and whatever comes later.
-import { type Static, Type } from '@parley/core'
+// What people are shown beside runs: gates, what failed work left, limits and users. One schema for all clients.
+import { type Static, type TSchema, Type } from '@parley/core'
 import { BUDGET_DIMENSIONS, CAPABILITIES, GATE_TYPES, USER_STATES } from '@parley/trail/events'
 
-const closed = { additionalProperties: false } as const
-const Time = Type.String({ description: 'Timestamp, UTC' })
+export const closed = <Members extends Record<string, TSchema>>(members: Members) =>
+  Type.Object(members, { additionalProperties: false })
+export const Time = Type.String({ description: 'Timestamp, UTC' })
 const Amount = Type.Number({ minimum: 0 })
 
 /** Something that waits for a person. */
-export const GateViewSchema = Type.Object(
-  {
-    /** Of a gate or of an escalation's signal, as on the trail. */
-    id: Type.String(),
-    run: Type.String(),
-    /** `gate`: approve, reject or modify it. `question`: an agent waits for a reply. */
-    kind: Type.Enum(['gate', 'question']),
-    type: Type.Enum([...GATE_TYPES, 'escalation']),
-    /** One line: what is asked. */
-    question: Type.String(),
-    /** The task of the plan that it is about. */
-    task: Type.Optional(Type.String()),
-    workspace: Type.Optional(Type.String()),
-    /** Whom it is addressed to. */
-    addressee: Type.String(),
-    /**
-     * `coordinator`: nobody answered in time, and it fell to the coordinator; a person's answer still counts until
-     * then.
-     */
-    waits_for: Type.Enum(['person', 'coordinator']),
-    since: Time,
-    /** When the fallback acts, and what it does; without it there is no such moment. */
-    deadline: Type.Optional(Time),
-    fallback: Type.Optional(Type.String()),
-    /** What `modify` may change. */
-    changes: Type.Array(Type.String()),
-    /** All of it: the task with its prompt, the letter, the conflict with its proposal. */
-    subject: Type.Optional(Type.Unknown()),
-  },
-  closed,
-)
+export const GateViewSchema = closed({
+  /** Of a gate or of an escalation's signal, as on the trail. */
+  id: Type.String(),
+  run: Type.String(),
+  /** `gate`: approve, reject or modify it. `question`: an agent waits for a reply. */
+  kind: Type.Enum(['gate', 'question']),
+  type: Type.Enum([...GATE_TYPES, 'escalation']),
+  /** One line: what is asked. */
+  question: Type.String(),
+  /** The task of the plan that it is about. */
+  task: Type.Optional(Type.String()),
+  workspace: Type.Optional(Type.String()),
+  /** Whom it is addressed to. */
+  addressee: Type.String(),
+  /** `coordinator`: it fell to the coordinator after the timeout; a person's answer still counts until then. */
+  waits_for: Type.Enum(['person', 'coordinator']),
+  since: Time,
+  /** When the fallback acts, and what it does; without it there is no such moment. */
+  deadline: Type.Optional(Time),
+  fallback: Type.Optional(Type.String()),
+  /** What `modify` may change. */
+  changes: Type.Array(Type.String()),
+  /** All of it: the task with its prompt, the letter, the conflict with its proposal. */
+  subject: Type.Optional(Type.Unknown()),
+})
 export type GateView = Static<typeof GateViewSchema>
 
 /** One agent after another in the same workspace. */
-export const MoveViewSchema = Type.Object(
-  {
-    from: Type.String(),
-    to: Type.String(),
-    reason: Type.String(),
-    at: Type.String(),
-    outcome: Type.Enum(['open', 'completed', 'failed']),
-  },
-  closed,
-)
-
-export const SALVAGE_STATES = ['offered', 'wanted', 'open', 'merged', 'discarded'] as const
+export const MoveViewSchema = closed({
+  from: Type.String(),
+  to: Type.String(),
+  reason: Type.String(),
+  at: Type.String(),
+  outcome: Type.Enum(['open', 'completed', 'failed']),
+})
 
 /** What failed work left, and what became of it. */
-export const SalvageViewSchema = Type.Object(
-  {
-    /** offered: a person is asked. wanted: it waits for its turn. open: it is being judged or settled. */
-    state: Type.Enum([...SALVAGE_STATES]),
-    workspace: Type.String(),
-    checkpoint: Type.String(),
-    /** Whose work it was. */
-    agent: Type.String(),
-    files: Type.Array(Type.String()),
-    /** Why nothing was taken over. */
-    reason: Type.Optional(Type.String()),
-  },
-  closed,
-)
+export const SalvageViewSchema = closed({
+  /** offered: a person is asked. wanted: it waits for its turn. open: it is being judged or settled. */
+  state: Type.Enum(['offered', 'wanted', 'open', 'merged', 'discarded']),
+  workspace: Type.String(),
+  checkpoint: Type.String(),
+  /** Whose work it was. */
+  agent: Type.String(),
+  files: Type.Array(Type.String()),
+  /** Why nothing was taken over. */
+  reason: Type.Optional(Type.String()),
+})
 export type SalvageView = Static<typeof SalvageViewSchema>
 
 /** All that a person needs to judge it. */
-export const LeftViewSchema = Type.Object(
-  {
-    task: Type.String(),
-    workspace: Type.String(),
-    agent: Type.String(),
-    checkpoint: Type.String(),
-    /** Whether its agent called it finished; the rest is as it stood when it was kept. */
-    final: Type.Boolean(),
-    /** Why the work failed. */
-    failure: Type.String(),
-    /** What its agent said about it. */
-    text: Type.String(),
-    files: Type.Array(Type.String()),
-    diff: Type.String(),
-    /** Files that do not fit what was merged meanwhile. */
-    conflicts: Type.Array(Type.String()),
-  },
-  closed,
-)
+export const LeftViewSchema = closed({
+  task: Type.String(),
+  workspace: Type.String(),
+  agent: Type.String(),
+  checkpoint: Type.String(),
+  /** Whether its agent called it finished; the rest is as it stood when it was kept. */
+  final: Type.Boolean(),
+  /** Why the work failed. */
+  failure: Type.String(),
+  /** What its agent said about it. */
+  text: Type.String(),
+  files: Type.Array(Type.String()),
+  diff: Type.String(),
+  /** Files that do not fit what was merged meanwhile. */
+  conflicts: Type.Array(Type.String()),
+})
 export type LeftView = Static<typeof LeftViewSchema>
 
 /** One limit of one workspace or task, and how far it is used. */
-export const BudgetViewSchema = Type.Object(
-  {
-    /** The task, or `run` for what holds for all of it. */
-    task: Type.String(),
-    workspace: Type.Optional(Type.String()),
-    dimension: Type.Enum([...BUDGET_DIMENSIONS]),
-    limit: Amount,
-    used: Amount,
-    /** Past the warning's mark. */
-    warned: Type.Boolean(),
-  },
-  closed,
-)
+export const BudgetViewSchema = closed({
+  /** The task, or `run` for what holds for all of it. */
+  task: Type.String(),
+  workspace: Type.Optional(Type.String()),
+  dimension: Type.Enum([...BUDGET_DIMENSIONS]),
+  limit: Amount,
+  used: Amount,
+  /** Past the warning's mark. */
+  warned: Type.Boolean(),
+})
 export type BudgetView = Static<typeof BudgetViewSchema>
 
-export const UserViewSchema = Type.Object(
-  {
-    user: Type.String(),
-    state: Type.Enum([...USER_STATES]),
-    capabilities: Type.Array(Type.Enum([...CAPABILITIES])),
-    /** Gates and questions that are addressed to this user now. */
-    waiting: Type.Integer({ minimum: 0 }),
-  },
-  closed,
-)
+export const UserViewSchema = closed({
+  user: Type.String(),
+  state: Type.Enum([...USER_STATES]),
+  capabilities: Type.Array(Type.Enum([...CAPABILITIES])),
+  /** Gates and questions that are addressed to this user now. */
+  waiting: Type.Integer({ minimum: 0 }),
+})
 export type UserView = Static<typeof UserViewSchema>

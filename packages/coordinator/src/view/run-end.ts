@@ -1,7 +1,7 @@
 // What a run came to, for whoever asked for it: the answer of its agents, whole; why there is none; what it used.
 import type { ObjectId, RunEnd, RunId, Usage } from '@parley/core'
 import type { CheckpointRecord } from '@parley/kernel'
-import type { ProjectedWorkspace } from '../projection/projected.ts'
+import { given } from '../given.ts'
 import type { Load, RunProjection } from '../projection/run-projection.ts'
 import { wasAbandoned } from '../run/abandon.ts'
 import { runView, wasLate } from './to-view.ts'
@@ -52,30 +52,18 @@ async function answerOf(projection: RunProjection, load: Load): Promise<string> 
   for (const { id } of plan) {
     const task = needed.has(id) ? undefined : projection.task(id)
     if (task?.status !== 'integrated') continue
-    texts.push(await wholeText(projection.workspaces.get(task.attempts.at(-1)!), load))
+    const final = projection.workspaces.get(task.attempts.at(-1)!)?.checkpoints.findLast(each => each.final)
+    const record = final && ((await load(final.id as string as ObjectId)) as CheckpointRecord | undefined)
+    texts.push(record?.payload.content ?? final?.text ?? '')
   }
   return texts.filter(text => text.trim() !== '').join('\n\n')
 }
 
-async function wholeText(work: ProjectedWorkspace | undefined, load: Load): Promise<string> {
-  const final = work?.checkpoints.findLast(each => each.final)
-  if (!final) return ''
-  const record = (await load(final.id as string as ObjectId)) as CheckpointRecord | undefined
-  return record?.payload.content ?? final.text
-}
-
 export function usageOf({ tokens_in, tokens_out, tokens_cached, usd }: UsageView): Usage {
-  return {
-    ...(tokens_in !== undefined && { tokensIn: tokens_in }),
-    ...(tokens_out !== undefined && { tokensOut: tokens_out }),
-    ...(tokens_cached !== undefined && { tokensCached: tokens_cached }),
-    ...(usd !== undefined && { usd }),
-  }
+  return given({ tokensIn: tokens_in, tokensOut: tokens_out, tokensCached: tokens_cached, usd })
 }
 
-/**
- * Turns of which the trail does not say what they came to: each began and its node died, or it was ended from outside.
- */
+/** Turns without an outcome on the trail: their node died, or they were ended from outside. */
 export function lostTurns(projection: RunProjection): number {
   let lost = 0
   for (const { facts, checkpoints, turnOpen } of projection.workspaces.values()) {

@@ -5,10 +5,10 @@ import { type RunId, refuse, SystemClock, SystemIds, type Ticks, type Timestamp,
 import type { TrailRun } from '@parley/trail'
 import { edited, ScriptedRun, tamper } from '@parley/trail/testing'
 import { expect, test } from 'vitest'
-import { Fixture, put } from '../testing/fixture.ts'
+import { Fixture, put, refusal, solo } from '../testing/fixture.ts'
 import { RunList } from './run-list.ts'
 
-const YAML = 'version: 1\nname: solo\nagents:\n  one: { command: [scripted, one] }\n'
+const YAML = solo('one')
 
 /** Runs that are over, the oldest first. */
 async function ended(...intents: readonly string[]): Promise<{ fixture: Fixture; runs: RunId[] }> {
@@ -135,12 +135,10 @@ test('a damaged run from elsewhere is marked as such, and is the last one only w
   >
   const rows = [{ run: own }, { run: foreign, created: 0 as Ticks, imported }] as TrailRun[]
   const list = (runs: readonly TrailRun[]) =>
-    new RunList({
-      trail: { runs: async () => runs },
-      house: () => 'run_0' as RunId,
-      active: () => [],
-      view: async run => refuse('trail_damaged', `${run} is damaged.`),
-    })
+    new RunList(
+      { trail: { runs: async () => runs }, runtime: { house: { run: 'run_0' as RunId }, active: [] } },
+      { view: async run => refuse('trail_damaged', `${run} is damaged.`) },
+    )
   expect(await list(rows).list()).toMatchObject([
     { run: foreign, state: 'damaged', imported: { from: 'ab:cd', at: imported.at } },
     { run: own, state: 'damaged' },
@@ -160,7 +158,7 @@ test('what is no run for people stays out, and is not the last one', async () =>
   expect(unwrap(await fixture.coordinator.runs.find('last'))).toBe(runs[0])
   const empty = await Fixture.open()
   expect(await empty.coordinator.runs.list()).toEqual([])
-  expect(await empty.coordinator.runs.find('last')).toMatchObject({ ok: false, error: { code: 'not_found' } })
+  expect(await empty.coordinator.runs.find('last')).toMatchObject(refusal('not_found'))
 })
 
 /** A run that has a result, and nobody who answers. */

@@ -1,32 +1,32 @@
-// The runs of a profile as a list, and one of them by what somebody wrote. A run whose record is damaged is told as
-// such, with what is known without reading it: a record that shows tampering must not be hidden by it.
-import { asParleyError, err, formatTimestamp, ok, ParleyError, type Result, type RunId } from '@parley/core'
+// The runs of a profile as a list, and one of them by name. A damaged run is listed too: its record may have been
+// tampered with, which must not hide it.
+import { asParleyError, formatTimestamp, ok, ParleyError, type Result, type RunId, refuse } from '@parley/core'
 import type { Trail, TrailRun } from '@parley/trail'
 import { coordinatorDefaults, coordinatorLimits } from '../limits.ts'
+import type { RunViews } from './run-views.ts'
 import { summary } from './to-view.ts'
-import { isOver, type ListedState, type RunSummaryView, type RunView } from './view.ts'
+import { isOver, type ListedState, type RunSummaryView } from './view.ts'
 
-export interface RunListOptions {
-  readonly trail: Pick<Trail, 'runs'>
-  readonly house: () => RunId
-  /** Those at work. */
-  readonly active: () => readonly RunId[]
-  readonly view: (run: RunId) => Promise<Result<RunView>>
-}
-
-export interface RunsFilter {
+interface RunsFilter {
   readonly limit?: number
   readonly states?: readonly ListedState[]
+}
+
+type ListHost = {
+  readonly trail: Pick<Trail, 'runs'>
+  readonly runtime: { readonly active: readonly RunId[]; readonly house: { readonly run: RunId } }
 }
 
 /** What is known of a run without reading it; of those at work it is not looked up. */
 type Known = Pick<TrailRun, 'run'> & Partial<TrailRun>
 
 export class RunList {
-  readonly #options: RunListOptions
+  readonly #host: ListHost
+  readonly #views: Pick<RunViews, 'view'>
 
-  constructor(options: RunListOptions) {
-    this.#options = options
+  constructor(host: ListHost, views: Pick<RunViews, 'view'>) {
+    this.#host = host
+    this.#views = views
   }
 
   /** The newest first. One that is damaged keeps nobody from the others. */
@@ -35,7 +35,7 @@ export class RunList {
     const found: RunSummaryView[] = []
     // Who asks for runs at work, and that often, need not wait for those that are over to be read.
     const live = states?.every(state => !isOver(state))
-    const runs = live ? this.#options.active().map(run => ({ run })) : await this.#all()
+    const runs = live ? this.#host.runtime.active.map(run => ({ run })) : await this.#all()
     for (const each of newestFirst(runs)) {
       if (found.length >= limit) break
       const told = await this.#told(each)
@@ -48,19 +48,15 @@ export class RunList {
   async find(text: string): Promise<Result<RunId>> {
     if (text === 'last') {
       const newest = await this.#last()
-      return newest ? ok(newest) : err(new ParleyError('not_found', 'There is no run yet.'))
+      return newest ? ok(newest) : refuse('not_found', 'There is no run yet.')
     }
     const ids = newestFirst(await this.#all()).map(({ run }) => run)
     const found = ids.filter(id => id === text || id.startsWith(text) || id.slice(4).startsWith(text))
     const exact = found.find(id => id === text)
     if (exact !== undefined || found.length === 1) return ok((exact ?? found[0])!)
-    return err(
-      found.length === 0
-        ? new ParleyError('not_found', `There is no run ${text}.`)
-        : new ParleyError('ambiguous', `${found.length} runs begin with ${text}; give more of the id.`, {
-            details: { runs: found.slice(0, 10) },
-          }),
-    )
+    if (found.length === 0) return refuse('not_found', `There is no run ${text}.`)
+    const details = { runs: found.slice(0, 10) }
+    return refuse('ambiguous', `${found.length} runs begin with ${text}; give more of the id.`, { details })
   }
 
   /** The newest of our own, damaged or not: one that was imported may be of any time. */
@@ -73,28 +69,21 @@ export class RunList {
 
   /** Every run but the house's. */
   async #all(): Promise<TrailRun[]> {
-    const house = this.#options.house()
-    return (await this.#options.trail.runs()).filter(({ run }) => run !== house)
+    const { trail, runtime } = this.#host
+    return (await trail.runs()).filter(({ run }) => run !== runtime.house.run)
   }
 
-  /**
-   * Undefined for what is no run for people: one that was never begun, or that something else than a coordinator has
-   * started.
-   */
+  /** Undefined for a run that was never begun, or that a coordinator did not start: it is nothing for people. */
   async #told(run: Known): Promise<RunSummaryView | undefined> {
-    const view = await this.#options.view(run.run)
-    if (!view.ok) return isDamage(view.error) ? damagedSummary(run) : undefined
+    const view = await this.#views.view(run.run)
+    if (!view.ok) return DAMAGE.has(view.error.code) ? damagedSummary(run) : undefined
     // One that was imported without its content does not say what it was for.
     return view.value.intent === '' && !view.value.imported ? undefined : summary(view.value)
   }
 }
 
-/** What the trail refuses with where a record, or the content that it refers to, is not there as it was written. */
+/** Codes of the trail where a record, or content that it refers to, is not as it was written. */
 const DAMAGE = new Set(['trail_damaged', 'archive_unreadable', 'blob_missing', 'content_damaged'])
-
-function isDamage({ code }: ParleyError): boolean {
-  return DAMAGE.has(code)
-}
 
 /** Why a run cannot be read, with its name; a defect is thrown as it is. */
 export function unreadable(run: RunId, cause: unknown): ParleyError {
@@ -126,6 +115,6 @@ function damagedSummary({ run, created, imported }: Known): RunSummaryView {
 }
 
 /** Ids begin with their time. */
-function newestFirst<Run extends Pick<TrailRun, 'run'>>(runs: readonly Run[]): Run[] {
+export function newestFirst<Run extends Pick<TrailRun, 'run'>>(runs: readonly Run[]): Run[] {
   return runs.toSorted((one, other) => (one.run < other.run ? 1 : -1))
 }

@@ -13,7 +13,7 @@ import { Runtime } from '@parley/kernel'
 import { openTrail } from '@parley/trail'
 import { expect, test } from 'vitest'
 import { keyMark } from '../run/run-key.ts'
-import { alice, Fixture, put } from '../testing/fixture.ts'
+import { alice, Fixture, put, refusal } from '../testing/fixture.ts'
 
 const solo = 'version: 1\nname: solo\nagents:\n  one: { command: [scripted, one] }\nlimits: { attempts: 1 }\n'
 const peer: Principal = { id: 'alp:SHA256:abc', kind: 'user', scopes: [] }
@@ -127,10 +127,7 @@ test('runs of an origin are found with what they stored, the newest first, over 
       end: { outcome: 'complete', text: 'done' },
     })
   }
-  expect(await coordinator.records.storedRun('run_nothing' as RunId)).toMatchObject({
-    ok: false,
-    error: { code: 'not_found' },
-  })
+  expect(await coordinator.records.storedRun('run_nothing' as RunId)).toMatchObject(refusal('not_found'))
   // The house run is still written to.
   unwrap(await coordinator.users.accept(alice, 'again'))
 })

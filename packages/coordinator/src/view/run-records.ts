@@ -1,6 +1,5 @@
-// Questions about runs from the outside: what they were started with, which one has a key, what they came to. Those
-// that are over are read from the trail; of those that just ended it is known as well what their cut-off turns had
-// used, which came too late for the record.
+// Questions about runs from outside: what they were started with, which one has a key, what they came to. For runs that
+// just ended it also knows what cut-off turns used, which came too late for the record.
 import { sumUsage } from '@parley/agents'
 import {
   asParleyError,
@@ -10,36 +9,31 @@ import {
   limits,
   type ObjectId,
   ok,
-  ParleyError,
+  parseTimestamp,
   type Result,
   type RunId,
   type RunKey,
   type RunQuery,
+  refuse,
   type StoredRun,
   type Ticks,
   type Usage,
   unwrap,
+  type WorkspaceId,
 } from '@parley/core'
-import type { ProofReport, Runtime } from '@parley/kernel'
+import type { ProofReport } from '@parley/kernel'
 import type { Trail } from '@parley/trail'
+import type { EventBody } from '@parley/trail/events'
 import type { RunAccount } from '../contract.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { Load, RunProjection } from '../projection/run-projection.ts'
-import type { RunDriver } from '../run/run-driver.ts'
+import type { RunFacts } from '../run/facts.ts'
 import { keyMark } from '../run/run-key.ts'
+import type { RunsHost } from '../run/runs-host.ts'
 import { lostTurns, runEnd, usageOf } from './run-end.ts'
-import { readStart, type StartedRun } from './stored-run.ts'
+import { newestFirst } from './run-list.ts'
+import type { RunViews } from './run-views.ts'
 import { runView } from './to-view.ts'
-
-export interface RunRecordsOptions {
-  readonly trail: Trail
-  readonly runtime: Runtime
-  readonly secret: Uint8Array
-  readonly driver: (run: RunId) => RunDriver | undefined
-  readonly isActive: (run: RunId) => boolean
-  /** What the trail says of a run. */
-  readonly project: (run: RunId) => Promise<Result<RunProjection>>
-}
 
 /** Turns that were ended after the last word of their run. */
 export interface CutOff {
@@ -50,12 +44,14 @@ export interface CutOff {
 export const NOTHING_CUT_OFF: CutOff = { turns: 0, usage: {} }
 
 export class RunRecords {
-  readonly #options: RunRecordsOptions
+  readonly #host: RunsHost
+  readonly #views: Pick<RunViews, 'readable'>
   /** The oldest first. */
   readonly #cutOffs = new Map<RunId, CutOff>()
 
-  constructor(options: RunRecordsOptions) {
-    this.#options = options
+  constructor(host: RunsHost, views: Pick<RunViews, 'readable'>) {
+    this.#host = host
+    this.#views = views
   }
 
   /** Of a run that has just ended. */
@@ -66,12 +62,11 @@ export class RunRecords {
     if (this.#cutOffs.size > coordinatorLimits.keptCutOffs && oldest !== undefined) this.#cutOffs.delete(oldest)
   }
 
-  /** What a run was started with; nothing else of it is read. */
   async storedRun(run: RunId): Promise<Result<StoredRun>> {
     try {
       // What a run from elsewhere says of itself is not what was asked for here.
-      const start = this.#options.trail.imported(run) ? undefined : await this.#start(run)
-      return start ? ok(start.stored) : err(notFound(run))
+      const start = this.#host.trail.imported(run) ? undefined : await this.#start(run)
+      return start ? ok(start.stored) : refuse('not_found', `There is no run ${run}.`)
     } catch (cause) {
       return err(asParleyError(cause))
     }
@@ -83,9 +78,9 @@ export class RunRecords {
     sees: (run: StoredRun) => boolean,
   ): Promise<FoundRuns> {
     const most = Math.min(limit ?? limits.foundRuns, limits.foundRuns)
-    const all = (await this.#options.trail.runs()).filter(({ created, imported }) => created >= since && !imported)
+    const all = (await this.#host.trail.runs()).filter(({ created, imported }) => created >= since && !imported)
     const runs: StoredRun[] = []
-    for (const { run } of all.toSorted(newestFirst)) {
+    for (const { run } of newestFirst(all)) {
       if (after !== undefined && run >= after) continue
       const stored = (await this.#start(run))?.stored
       if (!stored || (origin !== undefined && stored.origin !== origin) || !sees(stored)) continue
@@ -97,9 +92,9 @@ export class RunRecords {
 
   /** The run that a start of a principal under this key answers with. */
   async keyed(principal: string, { text, reuse }: RunKey): Promise<RunId | undefined> {
-    const mark = keyMark(this.#options.secret, principal, text)
-    const marked = (await this.#options.trail.runs()).filter(({ run, imported }) => !imported && run.endsWith(mark))
-    for (const { run, ended } of marked.toSorted(newestFirst)) {
+    const mark = keyMark(this.#host.secret, principal, text)
+    const marked = (await this.#host.trail.runs()).filter(({ run, imported }) => !imported && run.endsWith(mark))
+    for (const { run, ended } of newestFirst(marked)) {
       const start = await this.#start(run)
       if (start?.stored.principal !== principal || start.key !== text) continue
       if (!ended) return run
@@ -111,7 +106,7 @@ export class RunRecords {
 
   /** It was ended when its start could not be recorded whole: whoever asked for it was told that there is none. */
   async #neverBegan(run: RunId): Promise<boolean> {
-    const projection = await this.#options.project(run)
+    const projection = await this.#views.readable(run)
     return (
       projection.ok && projection.value.controls.length === 0 && projection.value.root?.trigger === 'system_shutdown'
     )
@@ -119,7 +114,7 @@ export class RunRecords {
 
   /** Everything that proves one recorded act (W-SEC-17); by the id of its entry or by its `seq`. */
   async proof(run: RunId, entry: EntryId | number): Promise<Result<ProofReport>> {
-    const handle = await this.#options.runtime.open(run)
+    const handle = await this.#host.runtime.open(run)
     return handle.ok ? handle.value.proof(entry) : handle
   }
 
@@ -127,14 +122,14 @@ export class RunRecords {
   async account(run: RunId): Promise<Result<RunAccount>> {
     const stored = await this.storedRun(run)
     if (!stored.ok) return stored
-    const driver = this.#options.driver(run)
+    const driver = this.#host.drivers.get(run)
     if (driver) {
       // Whoever asks may have seen the end on the trail before the driver did.
       await driver.poke()
       if (driver.projection.over) await driver.finished
       return ok(await this.#told(stored.value, driver.projection, driver.cutOff, usageOf(driver.view.usage)))
     }
-    const projection = await this.#options.project(run)
+    const projection = await this.#views.readable(run)
     if (!projection.ok) return projection
     const cutOff = this.#cutOffs.get(run) ?? NOTHING_CUT_OFF
     return ok(await this.#told(stored.value, projection.value, cutOff, usageOf(runView(run, projection.value).usage)))
@@ -149,29 +144,33 @@ export class RunRecords {
 
   #load(run: RunId): Load {
     return async (id: ObjectId) => {
-      const object = await this.#options.trail.run(run).object(id)
+      const object = await this.#host.trail.run(run).object(id)
       await this.#release(run)
       return object?.value
     }
   }
 
-  async #start(run: RunId): Promise<StartedRun | undefined> {
-    const start = await readStart(this.#options.trail, run)
+  async #start(run: RunId) {
+    const start = await readStart(this.#host.trail, run)
     await this.#release(run)
     return start
   }
 
   /** Nothing of a run that is not at work stays in memory. */
   async #release(run: RunId): Promise<void> {
-    if (!this.#options.isActive(run)) await this.#options.trail.release(run)
+    if (!this.#host.isActive(run)) await this.#host.trail.release(run)
   }
 }
 
-/** Ids begin with their time. */
-function newestFirst(one: { readonly run: RunId }, other: { readonly run: RunId }): number {
-  return one.run < other.run ? 1 : -1
-}
-
-function notFound(run: RunId): ParleyError {
-  return new ParleyError('not_found', `There is no run ${run}.`)
+/** Undefined where there is no such run, or a coordinator did not start it. Throws where it cannot be read. */
+async function readStart(trail: Trail, run: RunId) {
+  const one = trail.run(run)
+  const [first] = unwrap(await one.query({ event_type: 'workspace_created', limit: 1 })).entries
+  if (!first) return undefined
+  const { workspace_id: root, context } = first.body as EventBody<'workspace_created'>
+  const object = context === undefined ? undefined : await one.object(context as ObjectId)
+  const { plan, principal, origin, stored = {}, key } = (object?.value ?? {}) as Partial<RunFacts>
+  if (plan === undefined || principal === undefined || origin === undefined) return undefined
+  const started = parseTimestamp(first.timestamp)!
+  return { stored: { run, root: root as WorkspaceId, started, principal, origin, context: stored }, key }
 }

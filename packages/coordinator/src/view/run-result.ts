@@ -1,12 +1,13 @@
-// The result of a run as people are shown it: a commit, what it changes, and the branch or folder in which it is to be
-// found.
-import type { Finished, RunFolders } from '../folder/run-folders.ts'
+// The result of a run as people see it: a commit, what it changes, and its branch or folder.
+import type { Finished } from '../folder/model.ts'
+import type { RunFolders } from '../folder/run-folders.ts'
+import { given } from '../given.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import { mayChange } from '../team/team.ts'
 import type { RunView } from './view.ts'
 
-export type RunResult = NonNullable<RunView['result']>
+type RunResult = NonNullable<RunView['result']>
 
 export async function resultAt(folders: RunFolders, commit: string): Promise<RunResult> {
   const { base } = folders.facts
@@ -14,13 +15,8 @@ export async function resultAt(folders: RunFolders, commit: string): Promise<Run
   return { commit, base, files: changes.map(({ path }) => path).slice(0, coordinatorLimits.shownFiles) }
 }
 
-/** With the place that it was put in at the end of the run. */
 export function placed(result: RunResult, { branch, folder }: Finished): RunResult {
-  return {
-    ...result,
-    ...(branch !== undefined && { branch }),
-    ...(folder !== undefined && { folder }),
-  }
+  return { ...result, ...given({ branch, folder }) }
 }
 
 /** A run that could change nothing has none. */

@@ -1,40 +1,27 @@
-// Views of runs: of those at work from their drivers, of all others from the trail, which is read once as long as a
-// view of one that is over is remembered.
-import { type Clock, err, ok, ParleyError, pause, type Result, type RunId, unwrap } from '@parley/core'
-import type { Trail } from '@parley/trail'
+// Views of runs: of those at work from their drivers, of all others from the trail. A view of a run that is over is
+// remembered, so that its trail is read once.
+import { err, ok, ParleyError, pause, type Result, type RunId, refuse, unwrap } from '@parley/core'
 import { coordinatorDefaults, coordinatorLimits } from '../limits.ts'
-import type { Machine } from '../machine/machine.ts'
 import { RunProjection } from '../projection/run-projection.ts'
 import type { RunDriver } from '../run/run-driver.ts'
-import type { RunHomes } from '../run/run-homes.ts'
+import type { RunsHost } from '../run/runs-host.ts'
 import { unreadable } from './run-list.ts'
 import { hasResult } from './run-result.ts'
 import { runView } from './to-view.ts'
 import { isOver, type RunView } from './view.ts'
 
-export interface RunViewsOptions {
-  readonly trail: Trail
-  readonly clock: Clock
-  readonly homes: RunHomes
-  readonly driver: (run: RunId) => RunDriver | undefined
-  readonly isActive: (run: RunId) => boolean
-  readonly machine: Machine
-  /** Fires when the node stops. */
-  readonly stopping: AbortSignal
-}
-
 export class RunViews {
-  readonly #options: RunViewsOptions
+  readonly #host: RunsHost
   /** Of runs that are over, the oldest first. */
   readonly #finished = new Map<RunId, RunView>()
 
-  constructor(options: RunViewsOptions) {
-    this.#options = options
+  constructor(host: RunsHost) {
+    this.#host = host
   }
 
   async view(run: RunId): Promise<Result<RunView>> {
     const seen = await this.#view(run)
-    const { held } = this.#options.machine
+    const { held } = this.#host.machine
     // What was imported goes on elsewhere, if at all.
     return seen.ok && held && !isOver(seen.value.state) && !seen.value.imported
       ? ok({ ...seen.value, machine: held })
@@ -42,14 +29,14 @@ export class RunViews {
   }
 
   async #view(run: RunId): Promise<Result<RunView>> {
-    const { driver, trail, homes } = this.#options
-    const at = driver(run)
+    const { drivers, trail, homes } = this.#host
+    const at = drivers.get(run)
     const known = at?.knows ? at.view : this.#finished.get(run)
     if (known) return ok(known)
     const read = await this.readable(run)
     if (!read.ok) return read
     const projection = read.value
-    if (!projection.root) return err(new ParleyError('not_found', `There is no run ${run}.`))
+    if (!projection.root) return refuse('not_found', `There is no run ${run}.`)
     const view = runView(run, projection)
     const origin = trail.imported(run)
     const result = origin ? {} : await homes.resultOf(run, projection)
@@ -65,9 +52,9 @@ export class RunViews {
 
   /** The view as it is, then again after changes, and a last time when the run is over. */
   async *follow(run: RunId, signal?: AbortSignal): AsyncIterable<RunView> {
-    const { clock, stopping, machine, isActive } = this.#options
+    const { clock, stopping, machine, drivers, isActive } = this.#host
     for (;;) {
-      const driver = this.#options.driver(run)
+      const driver = drivers.get(run)
       const changed = Promise.withResolvers<void>()
       const off = driver?.onChange(() => changed.resolve())
       const stop = () => changed.resolve()
@@ -114,7 +101,8 @@ export class RunViews {
 
   /** Throws where the run is damaged. */
   async project(run: RunId): Promise<RunProjection> {
-    const trail = this.#options.trail.run(run)
+    const { trail: all, isActive } = this.#host
+    const trail = all.run(run)
     const projection = new RunProjection()
     const objects = new Map<string, unknown>()
     for await (const record of trail.replay({ sound: true })) {
@@ -123,7 +111,7 @@ export class RunViews {
       else objects.set(record.id, record.value)
     }
     // Nothing of a run that is not at work stays in memory.
-    if (!this.#options.isActive(run)) await this.#options.trail.release(run)
+    if (!isActive(run)) await all.release(run)
     return projection
   }
 }

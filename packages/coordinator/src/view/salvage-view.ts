@@ -4,7 +4,6 @@ import type { RunFolders } from '../folder/run-folders.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { candidateOf, leftOf, standOf, targetOf } from '../merge/salvaging.ts'
 import { whyFinal } from '../plan/finality.ts'
-import { plannedTasks } from '../plan/spending.ts'
 import type { ProjectedCheckpoint, ProjectedTask, ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import type { PlannedTask } from '../team/team.ts'
@@ -46,9 +45,8 @@ export function salvageOfTask(
 
 /** The questions to people: each is answered like a gate, by the id of the workspace. */
 export function offers(run: RunId, projection: RunProjection): GateView[] {
-  const plan = plannedTasks(projection.facts?.plan ?? [])
   return [...projection.tasks.values()].flatMap((task): GateView[] => {
-    const planned = plan.get(task.name)
+    const planned = projection.plan.get(task.name)
     const view = planned && salvageOfTask(projection, task, planned)
     const work = view && leftOf(projection, task)
     if (!work || view?.state !== 'offered') return []

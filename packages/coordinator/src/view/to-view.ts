@@ -1,16 +1,10 @@
 // A run's projection as its view.
-import {
-  durationMs,
-  machineFaultText,
-  parseTimestamp,
-  type RunId,
-  type Timestamp,
-  type WorkspaceId,
-} from '@parley/core'
+import { durationMs, machineFaultText, parseTimestamp, type RunId, type WorkspaceId } from '@parley/core'
+import { given } from '../given.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { judgedBy } from '../merge/evaluation.ts'
 import { whyFinal } from '../plan/finality.ts'
-import { allowance, spentText } from '../plan/spending.ts'
+import { allowance, spentText, turnsOf } from '../plan/spending.ts'
 import { after } from '../projection/highway.ts'
 import type { FolderAction, ProjectedTask, ProjectedWorkspace, TurnRecord } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
@@ -34,20 +28,16 @@ import type {
 /** What is known only while a turn is at work. */
 export interface Live {
   activity(workspace: WorkspaceId): string | undefined
-  /** The turn that runs in a workspace, as far as it has come. */
-  turn(workspace: WorkspaceId): Omit<TurnRecord, 'epoch' | 'outcome'> | undefined
+  turn(workspace: WorkspaceId): TurnRecord | undefined
   result(): RunView['result']
 }
 
-export const nothingLive: Live = { activity: () => undefined, turn: () => undefined, result: () => undefined }
+const nothingLive: Live = { activity: () => undefined, turn: () => undefined, result: () => undefined }
 
 export function runView(run: RunId, projection: RunProjection, live: Live = nothingLive): RunView {
   const { facts, root } = projection
-  const tasks = [...withParents(facts?.plan ?? [])].map(({ planned, parent }) =>
-    taskView(planned, parent, projection, live),
-  )
+  const tasks = withParents(facts?.plan ?? []).map(([planned, parent]) => taskView(planned, parent, projection, live))
   const state = runState(projection, tasks)
-  const result = live.result()
   const reason = reasonOf(state, tasks, projection)
   return {
     run,
@@ -57,39 +47,25 @@ export function runView(run: RunId, projection: RunProjection, live: Live = noth
     principal: facts?.principal ?? '',
     state,
     started: root?.created ?? '',
-    ...(root?.ended !== undefined && { ended: root.ended }),
+    ...given({ ended: root?.ended }),
     tasks_done: tasks.filter(task => task.state === 'done').length,
     tasks_total: tasks.length,
     usage: total(tasks.map(task => task.usage)),
     tasks,
     gates: gateViews(run, projection),
-    ...(reason !== undefined && { reason }),
-    ...(result && { result }),
+    ...given({ reason, result: live.result() }),
     warnings: warningsOf(projection),
     cursor: projection.cursor,
   }
 }
 
-export function summary({
-  tasks: _,
-  gates: _gates,
-  reason: _reason,
-  result: _result,
-  warnings: _warnings,
-  cursor: _cursor,
-  ...rest
-}: RunView): RunSummaryView {
-  return rest
+export function summary({ tasks: _, gates: _1, reason: _2, result: _3, warnings: _4, cursor: _5, ...rest }: RunView) {
+  return rest satisfies RunSummaryView
 }
 
-function* withParents(
-  plan: readonly PlannedTask[],
-  parent?: string,
-): Generator<{ readonly planned: PlannedTask; readonly parent: string | undefined }> {
-  for (const planned of plan) {
-    yield { planned, parent }
-    if (planned.plan) yield* withParents(planned.plan, planned.id)
-  }
+/** With those of plans inside it, each with the task that it is part of. */
+function withParents(plan: readonly PlannedTask[], parent?: string): [PlannedTask, string | undefined][] {
+  return plan.flatMap(task => [[task, parent], ...withParents(task.plan ?? [], task.id)])
 }
 
 function runState(projection: RunProjection, tasks: readonly PlanTaskView[]): RunState {
@@ -113,13 +89,11 @@ function isRejected(projection: RunProjection, { id }: PlanTaskView): boolean {
   return task?.status === 'cancelled' && task.attempts.length === 0
 }
 
-/** Whether a run was ended when its time was up. */
 export function wasLate(projection: RunProjection): boolean {
   const { timeoutMs } = projection.facts?.team.limits ?? {}
   return timeoutMs !== undefined && tookAtLeast(projection, timeoutMs)
 }
 
-/** Whether a run came to its end in the time that it had to finish. */
 function ranOutOfTime(projection: RunProjection): boolean {
   const { timeoutMs, graceMs } = projection.facts?.team.limits ?? {}
   return timeoutMs !== undefined && graceMs !== undefined && tookAtLeast(projection, timeoutMs - graceMs)
@@ -196,25 +170,27 @@ function taskView(
   const moved = newest?.facts?.kind === 'work' && newest.facts.agent
   return {
     id: planned.id,
-    ...(parent !== undefined && { parent }),
+    ...given({ parent }),
     title: task?.changed.title ?? planned.title,
     agent: moved ? nameOf(moved) : doerOf(planned),
     state,
     needs: [...planned.needs],
     attempt: attempts.length,
     attempts: planned.attempts,
-    ...(newest && { workspace: newest.id }),
-    ...(attempts[0] && { started: attempts[0].created }),
-    ...(newest?.ended !== undefined && isSettled(state) && { ended: newest.ended }),
-    ...(activity !== undefined && { activity }),
-    ...(note !== undefined && { note }),
-    ...(newest?.termination && { terminating: terminatingView(newest) }),
-    ...(salvage && { salvage }),
+    ...given({
+      workspace: newest?.id as string | undefined,
+      started: attempts[0]?.created as string | undefined,
+      ended: isSettled(state) ? (newest?.ended as string | undefined) : undefined,
+      activity,
+      note,
+      terminating: newest?.termination && terminatingView(newest.termination),
+      salvage,
+    }),
     files: (work?.files ?? []).slice(0, coordinatorLimits.shownFiles),
     refused: refusedBy(all, 'write'),
     ...named('refused_links', refusedBy(all, 'link_outside')),
     ...named('dropped', refusedBy(all, 'special_file')),
-    ...(planned.symlinks && { symlinks: planned.symlinks }),
+    ...given({ symlinks: planned.symlinks }),
     ...named('outside_links', outsideLinks),
     steps: all.map(each => stepView(each, attempts, live)),
     usage: usageOf(all, live),
@@ -230,9 +206,8 @@ function named<K extends string>(key: K, names: readonly string[]): { [Key in K]
 }
 
 /** Time in which it is paused does not count; while it is, the end moves on. */
-function terminatingView({ termination }: ProjectedWorkspace): { until: string; reason: string } {
-  const { since, period, paused, reason } = termination!
-  return { until: after(since as Timestamp, period + paused), reason }
+function terminatingView({ since, period, paused, reason }: NonNullable<ProjectedWorkspace['termination']>) {
+  return { until: after(since, period + paused), reason }
 }
 
 function stepView(each: ProjectedWorkspace, attempts: readonly ProjectedWorkspace[], live: Live): StepView {
@@ -275,10 +250,9 @@ function taskState(
 ): TaskState {
   switch (task.status) {
     case 'draft':
-      if (projection.over) return 'cancelled'
-      return projection.highway.waits('task_approval', task.id) ? 'gated' : 'waiting'
     case 'pending':
       if (projection.over) return 'cancelled'
+      if (task.status === 'draft') return projection.highway.waits('task_approval', task.id) ? 'gated' : 'waiting'
       if (projection.highway.waits('workspace_create', task.id)) return 'gated'
       return task.dependsOn.every(id => projection.tasks.get(id)?.status === 'integrated') ? 'ready' : 'waiting'
     case 'assigned':
@@ -336,28 +310,11 @@ function cancelNote(task: ProjectedTask, planned: PlannedTask, projection: RunPr
 }
 
 function usageOf(workspaces: readonly ProjectedWorkspace[], live: Live): UsageView {
-  return total(
-    workspaces.flatMap(each => {
-      const running = each.ended === undefined ? live.turn(each.id) : undefined
-      return [
-        ...each.checkpoints.flatMap(({ turn }) => (turn && turn.outcome !== 'kept' ? [turn] : [])),
-        ...(running ? [running] : []),
-      ].map(turn => ({
-        turns: 1,
-        wall_ms: turn.wall_ms,
-        output_bytes: turn.output_bytes,
-        ...optional(turn),
-      }))
-    }),
-  )
+  const turns = workspaces.flatMap(each => turnsOf(each, ({ id }) => live.turn(id)))
+  return total(turns.map(turn => ({ ...turn, turns: 1 })))
 }
 
 const OPTIONAL = ['tokens_in', 'tokens_out', 'tokens_cached', 'usd'] as const
-type Told = Partial<Record<(typeof OPTIONAL)[number], number>>
-
-function optional(turn: Told): Told {
-  return Object.fromEntries(OPTIONAL.flatMap(key => (turn[key] === undefined ? [] : [[key, turn[key]]])))
-}
 
 /** What nobody told stays unknown; it is not nothing. */
 export function total(usages: readonly UsageView[]): UsageView {

@@ -1,25 +1,20 @@
-// What people and programs are shown of a run: one shape for the CLI, the socket and whatever comes later. It is a
-// projection of the trail, with what the turns at work are doing right now laid over it.
+// What people and programs are shown of a run, the same for all clients: a projection of the trail, with what the turns
+// at work are doing now laid over it.
 import { machineCodes, type Static, Type } from '@parley/core'
-import { GateViewSchema, MoveViewSchema, SalvageViewSchema } from './people-view.ts'
+import { closed, GateViewSchema, MoveViewSchema, SalvageViewSchema, Time } from './people-view.ts'
 
-const closed = { additionalProperties: false } as const
 const Count = Type.Integer({ minimum: 0 })
-const Time = Type.String({ description: 'Timestamp, UTC' })
 
 /** Measured for every turn: `turns`, `wall_ms`, `output_bytes`. The rest is there where the agents' output told it. */
-export const UsageViewSchema = Type.Object(
-  {
-    turns: Count,
-    wall_ms: Count,
-    output_bytes: Count,
-    tokens_in: Type.Optional(Count),
-    tokens_out: Type.Optional(Count),
-    tokens_cached: Type.Optional(Count),
-    usd: Type.Optional(Type.Number({ minimum: 0 })),
-  },
-  closed,
-)
+export const UsageViewSchema = closed({
+  turns: Count,
+  wall_ms: Count,
+  output_bytes: Count,
+  tokens_in: Type.Optional(Count),
+  tokens_out: Type.Optional(Count),
+  tokens_cached: Type.Optional(Count),
+  usd: Type.Optional(Type.Number({ minimum: 0 })),
+})
 export type UsageView = Static<typeof UsageViewSchema>
 
 export const TASK_STATES = [
@@ -43,80 +38,71 @@ export const STEP_OUTCOMES = ['working', 'blocked', 'complete', 'failed', 'accep
 export type StepOutcome = (typeof STEP_OUTCOMES)[number]
 
 /** One workspace on a task: an attempt at it, or a judgement of one. */
-export const StepViewSchema = Type.Object(
-  {
-    kind: Type.Enum(['work', 'check', 'review', 'merge', 'team']),
-    agent: Type.String(),
-    /** Which attempt it is, or belongs to. */
-    attempt: Count,
-    workspace: Type.String(),
-    outcome: Type.Enum([...STEP_OUTCOMES]),
-    started: Time,
-    ended: Type.Optional(Time),
-    /** What it said at its end: the answer, the judgement, or why it failed. */
-    text: Type.Optional(Type.String()),
-    /** Agents that took it over from one another. */
-    moves: Type.Optional(Type.Array(MoveViewSchema)),
-    usage: UsageViewSchema,
-  },
-  closed,
-)
+export const StepViewSchema = closed({
+  kind: Type.Enum(['work', 'check', 'review', 'merge', 'team']),
+  agent: Type.String(),
+  /** Which attempt it is, or belongs to. */
+  attempt: Count,
+  workspace: Type.String(),
+  outcome: Type.Enum([...STEP_OUTCOMES]),
+  started: Time,
+  ended: Type.Optional(Time),
+  /** What it said at its end: the answer, the judgement, or why it failed. */
+  text: Type.Optional(Type.String()),
+  /** Agents that took it over from one another. */
+  moves: Type.Optional(Type.Array(MoveViewSchema)),
+  usage: UsageViewSchema,
+})
 export type StepView = Static<typeof StepViewSchema>
 
-export const PlanTaskViewSchema = Type.Object(
-  {
-    /** The name in the plan. */
-    id: Type.String(),
-    /** The task whose plan it is part of. */
-    parent: Type.Optional(Type.String()),
-    title: Type.String(),
-    agent: Type.String(),
-    state: Type.Enum([...TASK_STATES]),
-    needs: Type.Array(Type.String()),
-    attempt: Count,
-    attempts: Count,
-    /** The workspace of the newest attempt. */
-    workspace: Type.Optional(Type.String()),
-    started: Type.Optional(Time),
-    ended: Type.Optional(Time),
-    /** What its agent said last, one line. Only while it works. */
-    activity: Type.Optional(Type.String()),
-    /** Why it failed, waits or was sent back. */
-    note: Type.Optional(Type.String()),
-    /** It was asked to finish: until when, and why. */
-    terminating: Type.Optional(Type.Object({ until: Time, reason: Type.String() }, closed)),
-    /** What failed work left, where somebody wants it or is asked. */
-    salvage: Type.Optional(SalvageViewSchema),
-    files: Type.Array(Type.String()),
-    /** Every attempt with its judgements, in order. */
-    steps: Type.Array(StepViewSchema),
-    /** Files that it changed without being allowed to; they were put back. */
-    refused: Type.Array(Type.String()),
-    /** Links that it made and that lead out of the project; they were put back. */
-    refused_links: Type.Optional(Type.Array(Type.String())),
-    /** Pipes, sockets and devices that it made; they are not part of the work. */
-    dropped: Type.Optional(Type.Array(Type.String())),
-    /** Its symbolic links may lead out of the project. */
-    symlinks: Type.Optional(Type.Literal('outside')),
-    /** Links of its work that do. */
-    outside_links: Type.Optional(Type.Array(Type.String())),
-    usage: UsageViewSchema,
-  },
-  closed,
-)
+export const PlanTaskViewSchema = closed({
+  /** The name in the plan. */
+  id: Type.String(),
+  /** The task whose plan it is part of. */
+  parent: Type.Optional(Type.String()),
+  title: Type.String(),
+  agent: Type.String(),
+  state: Type.Enum([...TASK_STATES]),
+  needs: Type.Array(Type.String()),
+  attempt: Count,
+  attempts: Count,
+  /** The workspace of the newest attempt. */
+  workspace: Type.Optional(Type.String()),
+  started: Type.Optional(Time),
+  ended: Type.Optional(Time),
+  /** What its agent said last, one line. Only while it works. */
+  activity: Type.Optional(Type.String()),
+  /** Why it failed, waits or was sent back. */
+  note: Type.Optional(Type.String()),
+  /** It was asked to finish: until when, and why. */
+  terminating: Type.Optional(closed({ until: Time, reason: Type.String() })),
+  /** What failed work left, where somebody wants it or is asked. */
+  salvage: Type.Optional(SalvageViewSchema),
+  files: Type.Array(Type.String()),
+  /** Every attempt with its judgements, in order. */
+  steps: Type.Array(StepViewSchema),
+  /** Files that it changed without being allowed to; they were put back. */
+  refused: Type.Array(Type.String()),
+  /** Links that it made and that lead out of the project; they were put back. */
+  refused_links: Type.Optional(Type.Array(Type.String())),
+  /** Pipes, sockets and devices that it made; they are not part of the work. */
+  dropped: Type.Optional(Type.Array(Type.String())),
+  /** Its symbolic links may lead out of the project. */
+  symlinks: Type.Optional(Type.Literal('outside')),
+  /** Links of its work that do. */
+  outside_links: Type.Optional(Type.Array(Type.String())),
+  usage: UsageViewSchema,
+})
 export type PlanTaskView = Static<typeof PlanTaskViewSchema>
 
 /** What holds the node up: a fault of the machine, which is no fault of the work. */
-export const MachineViewSchema = Type.Object(
-  {
-    code: Type.Enum([...machineCodes]),
-    /** The file or folder that was used. */
-    where: Type.String(),
-    since: Time,
-    message: Type.String(),
-  },
-  closed,
-)
+export const MachineViewSchema = closed({
+  code: Type.Enum([...machineCodes]),
+  /** The file or folder that was used. */
+  where: Type.String(),
+  since: Time,
+  message: Type.String(),
+})
 export type MachineView = Static<typeof MachineViewSchema>
 
 export const RUN_STATES = ['waiting', 'working', 'done', 'failed', 'rejected', 'aborted'] as const
@@ -126,60 +112,51 @@ export type RunState = (typeof RUN_STATES)[number]
 export const LISTED_STATES = [...RUN_STATES, 'damaged'] as const
 export type ListedState = (typeof LISTED_STATES)[number]
 
-export const RunSummarySchema = Type.Object(
-  {
-    run: Type.String(),
-    intent: Type.String(),
-    team: Type.String(),
-    project: Type.String(),
-    principal: Type.String(),
-    state: Type.Enum([...LISTED_STATES]),
-    started: Time,
-    ended: Type.Optional(Time),
-    tasks_done: Count,
-    tasks_total: Count,
-    usage: UsageViewSchema,
-    /** It comes from elsewhere: whose key has sealed the file, and since when it is here. */
-    imported: Type.Optional(Type.Object({ from: Type.String(), at: Time }, closed)),
-    /** It is not over, and waits for the machine. */
-    machine: Type.Optional(MachineViewSchema),
-  },
-  closed,
-)
+export const RunSummarySchema = closed({
+  run: Type.String(),
+  intent: Type.String(),
+  team: Type.String(),
+  project: Type.String(),
+  principal: Type.String(),
+  state: Type.Enum([...LISTED_STATES]),
+  started: Time,
+  ended: Type.Optional(Time),
+  tasks_done: Count,
+  tasks_total: Count,
+  usage: UsageViewSchema,
+  /** It comes from elsewhere: whose key has sealed the file, and since when it is here. */
+  imported: Type.Optional(closed({ from: Type.String(), at: Time })),
+  /** It is not over, and waits for the machine. */
+  machine: Type.Optional(MachineViewSchema),
+})
 export type RunSummaryView = Static<typeof RunSummarySchema>
 
-export const RunViewSchema = Type.Object(
-  {
-    ...RunSummarySchema.properties,
-    state: Type.Enum([...RUN_STATES]),
-    tasks: Type.Array(PlanTaskViewSchema),
-    /** What waits for a person. */
-    gates: Type.Array(GateViewSchema),
-    /** Why it did not come to a good end. */
-    reason: Type.Optional(Type.String()),
-    /** What is integrated so far. */
-    result: Type.Optional(
-      Type.Object(
-        {
-          commit: Type.String(),
-          base: Type.String(),
-          /** Of a git project, once the run has ended. */
-          branch: Type.Optional(Type.String()),
-          /** Of any other project: a folder with the result. */
-          folder: Type.Optional(Type.String()),
-          files: Type.Array(Type.String()),
-        },
-        closed,
-      ),
-    ),
-    /** Why nobody can tell what the run changed; there is no `result` then. */
-    result_unknown: Type.Optional(Type.String()),
-    warnings: Type.Array(Type.String()),
-    /** `seq` of the newest entry that this shows. */
-    cursor: Count,
-  },
-  closed,
-)
+export const RunViewSchema = closed({
+  ...RunSummarySchema.properties,
+  state: Type.Enum([...RUN_STATES]),
+  tasks: Type.Array(PlanTaskViewSchema),
+  /** What waits for a person. */
+  gates: Type.Array(GateViewSchema),
+  /** Why it did not come to a good end. */
+  reason: Type.Optional(Type.String()),
+  /** What is integrated so far. */
+  result: Type.Optional(
+    closed({
+      commit: Type.String(),
+      base: Type.String(),
+      /** Of a git project, once the run has ended. */
+      branch: Type.Optional(Type.String()),
+      /** Of any other project: a folder with the result. */
+      folder: Type.Optional(Type.String()),
+      files: Type.Array(Type.String()),
+    }),
+  ),
+  /** Why nobody can tell what the run changed; there is no `result` then. */
+  result_unknown: Type.Optional(Type.String()),
+  warnings: Type.Array(Type.String()),
+  /** `seq` of the newest entry that this shows. */
+  cursor: Count,
+})
 export type RunView = Static<typeof RunViewSchema>
 
 /** Nothing goes on with what is damaged. */

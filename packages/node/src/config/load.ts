@@ -2,15 +2,9 @@
 // Everything that is wrong is told at once.
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import {
-  type Gates,
-  type GatesFile,
-  gatesOf,
-  HIGHWAY_PRESETS,
-  type HighwayPreset,
-  type TeamAgent,
-} from '@parley/coordinator'
+import { type Gates, type GatesFile, gatesOf, type TeamAgent } from '@parley/coordinator'
 import { compile, err, nearest, ok, type ParleyError, type Result } from '@parley/core'
+import { HIGHWAY_PRESETS, type HighwayPreset } from '@parley/kernel'
 import { nodeLimits } from '../limits.ts'
 import { isPassphraseHash } from '../profile/passphrase.ts'
 import { chosenProfile, type Environment, type ProfilePaths, parleyHome, profilePaths } from '../profile/paths.ts'

@@ -3,13 +3,13 @@ import { dirname, isAbsolute } from 'node:path'
 import { operation } from '@parley/call'
 import {
   type Coordination,
-  HIGHWAY_PRESETS,
   LISTED_STATES,
   PlanTaskViewSchema,
   RunSummarySchema,
   RunViewSchema,
 } from '@parley/coordinator'
 import { mapSchema, type RunId, refuse, Type } from '@parley/core'
+import { HIGHWAY_PRESETS } from '@parley/kernel'
 import { type CallerEnvironment, callerEnvironment, checkedEnvironment } from '../agents/caller-environment.ts'
 import type { AgentDirectory } from '../agents/directory.ts'
 import { preflight, type Surroundings } from '../agents/preflight.ts'

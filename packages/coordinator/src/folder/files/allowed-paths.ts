@@ -2,8 +2,8 @@
 import { compileGlobs, unwrap } from '@parley/core'
 
 /**
- * undefined allows everything, an empty list nothing. Paths and patterns are relative to the project. Throws for
- * patterns that no team file may have any more; a run that began with them is still on record.
+ * undefined allows everything, an empty list nothing. Throws for patterns that team files may not have any more, but
+ * old runs may.
  */
 export function allowedPaths(patterns: readonly string[] | undefined): (path: string) => boolean {
   return patterns === undefined ? () => true : unwrap(compileGlobs(patterns))

@@ -1,5 +1,6 @@
 // What differs between two commits: as a list of files, as text for people, and one file as it was. All of it bounded.
 import { ParleyError } from '@parley/core'
+import { given } from '../../given.ts'
 import type { Contents } from '../contents.ts'
 import type { ChangeKind, FileChange } from '../model.ts'
 import { type FileName, joinNames, splitNames } from './file-name.ts'
@@ -26,15 +27,12 @@ const kinds: Readonly<Record<string, ChangeKind>> = {
 /** Git's mode of a symbolic link. */
 const LINK = '120000'
 
-/** Between two commits or trees. */
 export async function changesBetween(contents: Contents, from: string, to: string): Promise<NamedChange[]> {
   const { stdout } = await contents.run(['diff-tree', '-r', '-z', '-M', '--no-abbrev', '--raw', '--numstat', from, to])
   return parseChanges(splitNames(stdout))
 }
 
-/**
- * First a record for every file, then its lines, in the same order; names follow a record, or end the line of numbers.
- */
+/** A record for every file, then the line counts in the same order. Names follow a record, or end a count. */
 function parseChanges(fields: readonly FileName[]): NamedChange[] {
   const changes: { name: FileName; from?: FileName; kind: ChangeKind; link?: string }[] = []
   let next = 0
@@ -56,12 +54,7 @@ function parseChanges(fields: readonly FileName[]): NamedChange[] {
 }
 
 export function shownChange(scope: Scope, { name, from, kind, lines }: NamedChange): FileChange {
-  return {
-    path: scope.text(name),
-    kind,
-    ...(from !== undefined && { from: scope.text(from) }),
-    ...(lines !== undefined && { lines }),
-  }
+  return { path: scope.text(name), kind, ...given({ from: from && scope.text(from), lines }) }
 }
 
 /** The difference as text, at most so many bytes, cut at the end of a line. */

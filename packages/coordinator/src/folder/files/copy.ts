@@ -1,5 +1,5 @@
-// The first commit of a project that is no git repository: its files as they are, byte for byte, without what its
-// .gitignore files leave out. Nothing is written in the project.
+// The first commit of a project that is no git repository: its files, byte for byte, except ignored ones. Writes
+// nothing in the project.
 import { constants } from 'node:fs'
 import { access, lstat, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
@@ -81,7 +81,6 @@ function unusable(project: string, names: readonly FileName[]): ParleyError {
   )
 }
 
-/** A pattern for exactly this path. */
 function pattern(path: string): string {
   return `/${path.replace(/[\\*?[\]!# ]/g, '\\$&')}`
 }

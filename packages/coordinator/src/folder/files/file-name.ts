@@ -1,5 +1,5 @@
-// Names of files as git knows them: bytes in any encoding. Inside they are strings with one character for each byte;
-// people and the trail see text, and names that are not UTF-8 in git's quoted form.
+// Names of files as git knows them: bytes in any encoding, kept as strings with one character for each byte. People and
+// the trail see text; names that are not UTF-8 in git's quoted form.
 import { type Brand, ParleyError } from '@parley/core'
 
 /** A path from the top of a repository, with `/`, one character for each byte. */
@@ -21,7 +21,6 @@ export function nameBytes(name: string): Buffer {
   return Buffer.from(name, 'latin1')
 }
 
-/** A name whose text is known. */
 export function textName(text: string): FileName {
   return Buffer.from(text, 'utf8').toString('latin1') as FileName
 }
@@ -56,9 +55,7 @@ export function parseName(text: string): FileName {
     ) as FileName
 }
 
-/**
- * A name that `nameText` gave, as patterns see it: the runtime checks what was changed against the patterns of a task.
- */
+/** A name from `nameText` as patterns see it: the runtime checks changes against the patterns of a task. */
 export function matchedText(text: string): string {
   return lossyText(parseName(text))
 }

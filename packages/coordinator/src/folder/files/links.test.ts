@@ -11,6 +11,7 @@ import {
   createFolders,
   gitProject,
   listing,
+  opened,
   prepared,
   someFiles,
   temporaryFolder,
@@ -57,8 +58,7 @@ test('links that lead out of the project are put back and told; those that stay 
   // The user's own: nobody judges it, but what goes through it leads outside.
   symlinkSync(outside, join(project, 'own'))
   commitAll(project, 'a link of the user')
-  const { folders } = await createFolders(project)
-  const folder = await prepared(folders)
+  const { folders, folder } = await opened(project)
   const inside = {
     near: 'readme.md',
     'src/up': '../readme.md',
@@ -95,8 +95,7 @@ test('links that lead out of the project are put back and told; those that stay 
 test('a folder of the project that was replaced by a link to outside comes back with its files', async () => {
   const outside = temporaryFolder()
   write(outside, { 'main.ts': 'theirs' })
-  const { folders } = await createFolders(gitProject())
-  const folder = await prepared(folders)
+  const { folders, folder } = await opened(gitProject())
   rmSync(join(folder, 'src'), { recursive: true })
   link(folder, 'src', outside)
   write(folder, { a: '1' })
@@ -114,8 +113,7 @@ test('a folder of the project that was replaced by a link to outside comes back 
 })
 
 test('where a turn may make them they are taken, and told', async () => {
-  const { folders } = await createFolders(gitProject())
-  const folder = await prepared(folders)
+  const { folders, folder } = await opened(gitProject())
   link(folder, 'out', '/etc/hosts')
   link(folder, 'in', 'readme.md')
   const work = await captured(folders, 'one', { symlinks: 'outside' })
@@ -147,8 +145,7 @@ test('a link that only a merge lets lead outside is a conflict', async () => {
 })
 
 test('pipes and sockets are told and left out, and what they took the place of comes back', async () => {
-  const { folders } = await createFolders(gitProject({ ...someFiles, '.gitignore': 'ignored\n*.pipe\n' }))
-  const folder = await prepared(folders)
+  const { folders, folder } = await opened(gitProject({ ...someFiles, '.gitignore': 'ignored\n*.pipe\n' }))
   const pipe = (name: string) => execFileSync('mkfifo', [join(folder, name)])
   for (const name of ['new/deep', 'ignored']) mkdirSync(join(folder, name), { recursive: true })
   pipe('new/deep/pipe')

@@ -6,10 +6,9 @@ import { type FileName, lossyText, nameBytes } from './file-name.ts'
 import { below } from './remove.ts'
 
 /**
- * Where a link leads by its words alone, as a path from the top; undefined if that is outside. An absolute target is
- * outside: the folder of a workspace is not where its work ends up. So is a target with `..` behind a name, since what
- * it means depends on whether that name is a link. Links of the form that is left cannot be made to lead outside by
- * other links of that form, so each can be judged alone.
+ * Where a link leads by its words alone, as a path from the top; undefined if outside. Absolute targets are outside,
+ * and so is `..` behind a name, since its meaning depends on whether that name is a link. Other links cannot make the
+ * remaining form lead outside, so each link can be judged alone.
  */
 export function placeInside(name: string, target: string): string | undefined {
   if (target.startsWith('/')) return undefined
@@ -28,10 +27,7 @@ export function placeInside(name: string, target: string): string | undefined {
   return place.join('/')
 }
 
-/**
- * `.git` as some file system would take it: in any case, in its short form, with dots, spaces or invisible characters
- * in it.
- */
+/** `.git` in any spelling that some file system takes for it: case, short form, dots, spaces, invisible characters. */
 function meansGit(part: string): boolean {
   const seen = lossyText(part).replace(/\p{Default_Ignorable_Code_Point}/gu, '')
   return /^(\.git|git~\d+)[. ]*$/i.test(seen)
@@ -52,10 +48,7 @@ export function leadsOutside(folder: string, name: FileName, target: string): bo
 }
 
 /** The first link on the way to a place. */
-function firstLink(
-  folder: string,
-  place: string,
-): { readonly name: string; readonly target: string; readonly rest: string } | undefined {
+function firstLink(folder: string, place: string) {
   for (let end = place.indexOf('/'); ; end = place.indexOf('/', end + 1)) {
     const name = end < 0 ? place : place.slice(0, end)
     const target = readTarget(folder, name)

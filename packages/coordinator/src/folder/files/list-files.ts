@@ -1,5 +1,5 @@
-// What a folder holds: the files that an index knows, and the others that no .gitignore leaves out. Repositories inside
-// the folder are looked into, since git itself stops at them.
+// What a folder holds: the files that an index knows, and the others that are not ignored. Git stops at repositories
+// inside the folder; they are looked into here.
 import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,11 +21,10 @@ export async function trackedFiles(contents: Contents, tree: Tree): Promise<Trac
   }))
 }
 
-export interface OtherFiles {
+interface OtherFiles {
   readonly files: readonly FileName[]
   /** Repositories inside that cannot be looked into: too many, or with a name that is not UTF-8. */
   readonly closed: readonly FileName[]
-  /** There are more than are listed. */
   readonly cut: boolean
 }
 
@@ -49,10 +48,7 @@ export async function otherFiles(contents: Contents, tree: Tree, exclude: readon
       else if (seen >= folderLimits.nestedRepositories || !isText(found)) closed.push(name)
       else {
         seen++
-        open.push({
-          prefix: name,
-          tree: { folder: join(within.folder, lossyText(found)), index: noIndex() },
-        })
+        open.push({ prefix: name, tree: { folder: join(within.folder, lossyText(found)), index: noIndex() } })
       }
     }
     if (files.length > folderLimits.files) return { files, closed, cut }

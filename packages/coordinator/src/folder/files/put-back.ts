@@ -1,13 +1,12 @@
-// Undoing in a workspace's folder what was refused: what was added goes, what was changed or deleted comes back from
-// the index. Links are never followed.
+// Puts back what was refused in a workspace's folder: added files go, others come back from the index. Never follows
+// links.
 import { lstat, mkdir, rmdir } from 'node:fs/promises'
 import type { Contents, Tree } from '../contents.ts'
 import { type FileName, foldersOf, joinNames } from './file-name.ts'
 import { below, removeAll } from './remove.ts'
 
-export interface PutBack {
+interface PutBack {
   readonly remove: readonly FileName[]
-  /** Names in the index. */
   readonly restore: readonly FileName[]
   /** Submodules, which are empty folders. */
   readonly empty: readonly FileName[]

@@ -1,5 +1,5 @@
-// A tree in which some files are as another commit has them, or gone where it has none. No folder is needed: an index
-// of our own holds the tree while it changes.
+// A tree in which some files are as another commit has them, or gone. It is changed in an index of our own, without a
+// folder.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { privateFolder } from '../repository.ts'

@@ -1,5 +1,5 @@
-// A project may be a subfolder of its repository. Git's names count from the repository's top, everybody else's from
-// the project's folder; this is where one becomes the other.
+// A project may be a subfolder of its repository: converts between git's names, from the top, and paths from the
+// project.
 import { posix } from 'node:path'
 import { ParleyError } from '@parley/core'
 import { type FileName, lossyText, nameText, parseName, textName } from './file-name.ts'
@@ -21,12 +21,10 @@ export class Scope {
     return nameText(this.#relative(name))
   }
 
-  /** For matching with patterns. */
   matchable(name: FileName): string {
     return lossyText(this.#relative(name))
   }
 
-  /** The name of a path that is relative to the project. */
   name(path: string): FileName {
     const name = posix.normalize(this.#prefix + parseName(path)) as FileName
     if (name.startsWith('../../') || name === '..' || path.startsWith('/')) {

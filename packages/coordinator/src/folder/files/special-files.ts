@@ -1,5 +1,4 @@
-// What is neither file, folder nor link: pipes, sockets, devices. Git does not see them, so they are looked for here
-// and told.
+// Finds pipes, sockets and devices, which git does not see.
 import { readdir } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import type { Contents, Tree } from '../contents.ts'

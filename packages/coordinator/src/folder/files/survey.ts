@@ -1,5 +1,5 @@
-// Looking through a workspace's folder: which files differ from the index, and what can never be part of a commit:
-// repositories inside it, submodules that are not what they were, pipes and the like. Changes nothing in the folder.
+// Looks through a workspace's folder: which files differ from the index, and what can never be part of a commit, such
+// as repositories inside it and altered submodules. Changes nothing.
 import { lstatSync } from 'node:fs'
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
@@ -12,9 +12,12 @@ import { otherFiles, type TrackedFile, trackedFiles } from './list-files.ts'
 import { below } from './remove.ts'
 import { specialFiles } from './special-files.ts'
 
-export interface FoundChange {
+interface Named {
   readonly name: FileName
   readonly kind: Exclude<ChangeKind, 'renamed'>
+}
+
+export interface FoundChange extends Named {
   /** 0 if it was deleted. */
   readonly bytes: number
   readonly readable: boolean
@@ -22,9 +25,7 @@ export interface FoundChange {
   readonly link?: string
 }
 
-interface Barred {
-  readonly name: FileName
-  readonly kind: Exclude<ChangeKind, 'renamed'>
+export interface Barred extends Named {
   readonly reason: RefusalReason
 }
 
@@ -34,7 +35,6 @@ export interface Survey {
   readonly refused: readonly Barred[]
   /** Neither file, folder nor link: git passes over them, unless they took the place of something. */
   readonly special: readonly FileName[]
-  /** There are more files than were looked at. */
   readonly cut: boolean
 }
 
@@ -52,7 +52,7 @@ export async function surveyFolder(contents: Contents, tree: Tree): Promise<Surv
   const submodules = tracked.filter(each => each.submodule)
   const isSubmodule = new Set(submodules.map(each => each.name))
   const moved = new Set(differing.filter(({ name }) => isSubmodule.has(name)).map(({ name }) => name))
-  const names: Pick<FoundChange, 'name' | 'kind'>[] = [
+  const names: Named[] = [
     ...differing.filter(({ name }) => !isSubmodule.has(name)),
     ...others.files.map(name => ({ name, kind: 'added' as const })),
   ]
@@ -61,27 +61,25 @@ export async function surveyFolder(contents: Contents, tree: Tree): Promise<Surv
     refused: [
       ...(await alteredSubmodules(tree, submodules, moved)),
       ...(await repositoriesInside(tree, tracked, others.files)),
-      ...others.closed.map((name): Barred => {
-        return { name: name.slice(0, -1) as FileName, kind: 'added', reason: 'git' }
-      }),
+      ...others.closed.map((name): Barred => ({ name: name.slice(0, -1) as FileName, kind: 'added', reason: 'git' })),
     ],
     special,
     cut: others.cut,
   }
 }
 
-async function differingFiles(contents: Contents, tree: Tree): Promise<Pick<FoundChange, 'name' | 'kind'>[]> {
+async function differingFiles(contents: Contents, tree: Tree): Promise<Named[]> {
   // The changes inside a submodule would be found by a git there, with whatever is configured there.
   const args = ['diff-files', '-z', '--raw', '--no-renames', '--ignore-submodules=dirty']
   const fields = splitNames((await contents.runOn(tree, args)).stdout)
-  const found: Pick<FoundChange, 'name' | 'kind'>[] = []
+  const found: Named[] = []
   for (let next = 0; next + 1 < fields.length; next += 2) {
     found.push({ name: fields[next + 1]!, kind: fields[next]!.endsWith(' D') ? 'deleted' : 'changed' })
   }
   return found
 }
 
-async function lookAt(tree: Tree, names: readonly Pick<FoundChange, 'name' | 'kind'>[]): Promise<FoundChange[]> {
+async function lookAt(tree: Tree, names: readonly Named[]): Promise<FoundChange[]> {
   const found: FoundChange[] = []
   for (const { name, kind } of names.slice(0, folderLimits.files + 1)) {
     const path = below(tree.folder, name)
@@ -123,12 +121,9 @@ async function repositoriesInside(
   tracked: readonly TrackedFile[],
   others: readonly FileName[],
 ): Promise<Barred[]> {
-  const folders = new Set<string>()
-  for (const { name } of tracked) for (const folder of foldersOf(name)) folders.add(folder)
-  for (const name of others) for (const folder of foldersOf(name)) folders.add(folder)
+  const folders = new Set([...tracked.map(({ name }) => name), ...others].flatMap(foldersOf))
   const barred: Barred[] = []
-  // Beyond a link, or a file that took a folder's place, nothing belongs to the project. Outer folders come before
-  // inner ones.
+  // Beyond a link, or a file in a folder's place, nothing is the project's. Outer folders come before inner ones.
   const real = new Set([''])
   let looked = 0
   for (const folder of folders) {

@@ -1,5 +1,4 @@
-// This side of the process that starts git programs (git-server.ts): started with the first, and no reason to stay when
-// all have ended.
+// This side of the process that starts git programs (git-server.ts). It keeps neither process alive when git is idle.
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { GitEnd, GitProcess } from './git-process.ts'

@@ -1,5 +1,5 @@
-// One git program from its start to its end, with its output and time bounded. It knows nothing of what the output
-// means, and needs none of this project's packages: the process that loads it is to be small (git-server.ts).
+// Runs one git program with its output and time bounded. It imports none of this project's packages, to keep the
+// process that loads it small (git-server.ts).
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { folderLimits } from '../limits.ts'
 
@@ -21,7 +21,6 @@ export type GitEnd =
       readonly code: number | null
       readonly stdout: Uint8Array
       readonly complaint: string
-      /** There was more than `maxBytes`. */
       readonly cut: boolean
     }
 

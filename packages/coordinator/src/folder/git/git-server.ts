@@ -1,6 +1,5 @@
-// The process that starts git programs for a node, and ends with it. A process that starts another stands still for as
-// long as it takes to copy the tables of its memory, all threads included: milliseconds for a node, dozens of times in
-// a run. This one is small.
+// The process that starts git programs for a node. Starting a process halts the starter while the tables of its memory
+// are copied: milliseconds for a node, dozens of times in a run. This one is small.
 import { type GitProcess, runGit } from './git-process.ts'
 
 const after = (milliseconds: number, run: () => void) => {

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 import { SystemClock } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { RunFolders } from '../run-folders.ts'
-import { gitProject, RUN, temporaryFolder, userGit } from '../testing/project.ts'
+import { gitProject, RUN, refusal, temporaryFolder, userGit } from '../testing/project.ts'
 import { git, requireGit, whileLocked } from './git.ts'
 
 const clock = new SystemClock()
@@ -30,7 +30,7 @@ test('a missing git is told as such, and so is one that is too old', async () =>
   const project = gitProject()
   const options = { project, home: join(cwd, 'home'), run: RUN }
   fakeGit('echo git version 2.37.9')
-  expect(await RunFolders.create(options)).toMatchObject({ ok: false, error: { code: 'git_too_old' } })
+  expect(await RunFolders.create(options)).toMatchObject(refusal('git_too_old'))
   fakeGit('echo nonsense')
   await expect(requireGit(clock, cwd)).rejects.toMatchObject({ code: 'git_too_old' })
   for (const version of ['2.38.0', '2.50.1.windows.1', '3.0']) {
@@ -39,7 +39,7 @@ test('a missing git is told as such, and so is one that is too old', async () =>
   }
   setPath(temporaryFolder())
   const missing = await RunFolders.create(options)
-  expect(missing).toMatchObject({ ok: false, error: { code: 'git_missing' } })
+  expect(missing).toMatchObject(refusal('git_missing'))
   expect((missing as { error: Error }).error.message).toContain('Install git 2.38')
   await expect(git({ cwd: join(cwd, 'gone'), clock }, ['version'])).rejects.toMatchObject({
     code: 'git_failed',

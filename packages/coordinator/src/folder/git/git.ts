@@ -1,5 +1,5 @@
-// The only place that starts the git program: argument arrays and no shell, nothing of the environment's GIT_
-// variables, no hook, filter, pager, prompt, signature or network, a limit on time and on output.
+// The only place that starts git: no shell, none of the environment's GIT_ variables, no hook, filter, pager, prompt,
+// signature or network; limits on time and output.
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { type Clock, ParleyError, SystemClock } from '@parley/core'
@@ -30,7 +30,6 @@ export interface GitCall {
 export interface GitAnswer {
   readonly code: number
   readonly stdout: Buffer
-  /** There was more than `maxBytes`. */
   readonly cut: boolean
 }
 
@@ -64,10 +63,7 @@ export const identity = {
   GIT_COMMITTER_EMAIL: 'parley@localhost',
 }
 
-/**
- * Runs git to its end. Throws a ParleyError: `git_missing`, `git_timeout`, `git_output`, `repository_locked` (worth
- * another try) or `git_failed`, whose details hold the complaint.
- */
+/** Throws `git_missing`, `git_timeout`, `git_output`, `repository_locked` (worth another try) or `git_failed`. */
 export async function git(place: GitPlace, args: readonly string[], call: GitCall = {}): Promise<GitAnswer> {
   const release = await atOnce.acquire(NEVER)
   try {
@@ -77,9 +73,7 @@ export async function git(place: GitPlace, args: readonly string[], call: GitCal
   }
 }
 
-/**
- * As many as there are processors: more would not be done sooner, and turns that start would have to wait behind them.
- */
+/** One for each processor: more would not be done sooner, and would make the turns that start wait. */
 const atOnce = new Semaphore(availableParallelism())
 const NEVER = new AbortController().signal
 
@@ -114,7 +108,6 @@ function cleanEnvironment(): Record<string, string> {
   }
 }
 
-/** Throws where the end is no answer. */
 function answerOf(end: GitEnd, { cwd }: GitPlace, args: readonly string[], call: GitCall): GitAnswer {
   const command = `git ${args[0]}`
   const error = (code: string, what: string, retryable = false, complaint = '') => {
@@ -151,7 +144,6 @@ function notStarted({ code, message }: Extract<GitEnd, { end: 'not_started' }>, 
   )
 }
 
-/** Tries again, with growing waits, while somebody else holds a lock. */
 export async function whileLocked<T>(clock: Clock, attempt: () => Promise<T>): Promise<T> {
   let wait: number = folderLimits.lockFirstMs
   for (let tried = 1; ; tried++) {
@@ -166,15 +158,10 @@ export async function whileLocked<T>(clock: Clock, attempt: () => Promise<T>): P
   }
 }
 
-/** Refuses a git that is missing or too old. */
 export async function requireGit(clock: Clock, cwd: string): Promise<void> {
   const said = (await git({ cwd, clock }, ['version'])).stdout.toString('utf8').trim()
-  const [, major, minor] = /(\d{1,9})\.(\d{1,9})/.exec(said)?.map(Number) ?? []
-  const enough =
-    major !== undefined &&
-    minor !== undefined &&
-    (major > oldestGit.major || (major === oldestGit.major && minor >= oldestGit.minor))
-  if (enough) return
+  const [, major = 0, minor = 0] = /(\d{1,9})\.(\d{1,9})/.exec(said)?.map(Number) ?? []
+  if (major > oldestGit.major || (major === oldestGit.major && minor >= oldestGit.minor)) return
   throw new ParleyError(
     'git_too_old',
     `Found "${said.slice(0, 80)}", and git ${oldestGit.major}.${oldestGit.minor} or newer is needed. Update git.`,

@@ -3,7 +3,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunId, unwrap, type WorkspaceId } from '@parley/core'
-import { type ProjectFacts, RunFolders } from '../run-folders.ts'
+import type { ProjectFacts } from '../model.ts'
+import { RunFolders } from '../run-folders.ts'
 
 export interface DriverTask {
   readonly facts: ProjectFacts

@@ -102,6 +102,17 @@ export async function createFolders(project: string, run: RunId = RUN): Promise<
   return { folders: unwrap(await RunFolders.create({ project, home, run })), home }
 }
 
+/** The folders of a run, with one workspace prepared at its head. */
+export async function opened(project: string): Promise<Opened & { readonly base: string; readonly folder: string }> {
+  const { folders, home } = await createFolders(project)
+  return { folders, home, base: await folders.head(), folder: await prepared(folders) }
+}
+
+/** What an answer that refuses looks like. */
+export function refusal(code: string) {
+  return { ok: false, error: { code } }
+}
+
 /** A workspace with the run's head in it. */
 export async function prepared(folders: RunFolders, name = 'one'): Promise<string> {
   return unwrap(await folders.prepare(ws(name), await folders.head()))
