@@ -17,16 +17,11 @@ export type AgentFunction = (
   emit: (event: TurnEvent) => void,
 ) => FunctionAnswer | Promise<FunctionAnswer>
 
-export interface FunctionAdapterOptions {
-  readonly clock?: Clock
-}
-
 export function functionAdapter(
   name: string,
   run: AgentFunction,
-  options: FunctionAdapterOptions = {},
+  { clock = new SystemClock() }: { readonly clock?: Clock } = {},
 ): MeteredAdapter {
-  const { clock = new SystemClock() } = options
   return makeAdapter({ name, kind: 'function', clock, take: turn => take(turn, run) })
 }
 

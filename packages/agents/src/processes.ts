@@ -6,13 +6,6 @@ import { type Clock, ParleyError, SystemClock, type TurnInput } from '@parley/co
 import { agentDefaults, agentLimits } from './limits.ts'
 import { type ProcessEntry, readProcesses } from './process-table.ts'
 
-export { TURN_MARKER } from './process-table.ts'
-
-export interface MarkedProcess {
-  readonly pid: number
-  readonly marker: string
-}
-
 export interface EndOptions {
   readonly clock?: Clock
   /** Milliseconds between SIGTERM and SIGKILL. */
@@ -32,7 +25,9 @@ export function turnMarker({ run, workspace, epoch }: Pick<TurnInput, 'run' | 'w
 }
 
 /** The processes whose marker begins so, the caller itself and its ancestors left out. */
-export async function findMarked(prefix: string): Promise<readonly MarkedProcess[]> {
+export async function findMarked(
+  prefix: string,
+): Promise<readonly { readonly pid: number; readonly marker: string }[]> {
   const entries = await readProcesses()
   const spared = ownLine(entries)
   return entries.flatMap(({ pid, marker }) => (marker?.startsWith(prefix) && !spared.has(pid) ? [{ pid, marker }] : []))
@@ -45,11 +40,6 @@ export function endMarked(prefix: string, options: EndOptions = {}): Promise<End
   // An empty prefix would end the turns of every other node on this machine.
   if (prefix === '') throw new ParleyError('invalid_argument', 'an empty prefix does not say whose processes to end')
   return endAll({ marked: marker => marker.startsWith(prefix) }, options)
-}
-
-/** For a node that starts again: ends everything that a dead node left of a run. */
-export function endRun(run: string, options: EndOptions = {}): Promise<Ended> {
-  return endMarked(`${run}/`, options)
 }
 
 export interface TurnProcesses {

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { TaskId, TurnEvent } from '@parley/core'
 import { expect, test } from 'vitest'
 import { Workshop } from '../testing/workshop.ts'
-import { commandAdapter } from './adapter.ts'
 
 /** Prints what it was given. */
 const MIRROR = `
@@ -273,8 +272,4 @@ test('a turn says how long it took and how much was printed', async () => {
   const { result } = await shop.take({ command: [shop.shell('both', 'echo out; echo error >&2')] })
   expect(result.meter.outputBytes).toBe(10)
   expect(result.meter.wallMs).toBeGreaterThanOrEqual(0)
-})
-
-test('a configuration that makes no sense is refused as a value', () => {
-  expect(commandAdapter('x', { command: [] })).toMatchObject({ ok: false, error: { code: 'invalid_agent' } })
 })

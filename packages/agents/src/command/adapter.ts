@@ -3,12 +3,12 @@
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, isAbsolute, join, resolve } from 'node:path'
-import { assertNever, type Clock, ok, ParleyError, type Result, SystemClock, type TurnResult } from '@parley/core'
+import { assertNever, type Clock, ParleyError, SystemClock, type TurnResult } from '@parley/core'
 import { agentDefaults, agentLimits } from '../limits.ts'
 import type { MeteredAdapter } from '../metering.ts'
 import { turnMarker } from '../processes.ts'
 import { aborted, failed, makeAdapter, type Turn, type TurnEnd } from '../turn.ts'
-import { type CommandPlan, planCommand } from './config.ts'
+import type { CommandPlan } from './config.ts'
 import { childEnvironment, secretHider, type Variables } from './environment.ts'
 import { startError } from './errors.ts'
 import { AgentOutput, type OutputEnd } from './output.ts'
@@ -32,16 +32,6 @@ export interface CommandAdapterOptions {
 
 /** Exit code that means "not now": EX_TEMPFAIL of sysexits(3). */
 export const EXIT_BLOCKED = 75
-
-/** An adapter for a program, or a refusal with code `invalid_agent` if the configuration makes no sense. */
-export function commandAdapter(
-  name: string,
-  config: unknown,
-  options: CommandAdapterOptions = {},
-): Result<MeteredAdapter> {
-  const plan = planCommand(config)
-  return plan.ok ? ok(programAdapter(name, plan.value, options)) : plan
-}
 
 export function programAdapter(name: string, plan: CommandPlan, options: CommandAdapterOptions): MeteredAdapter {
   const clock = options.clock ?? new SystemClock()

@@ -2,7 +2,7 @@
 // and what of it must not show up again in the agent's output.
 
 import { agentLimits } from '../limits.ts'
-import { TURN_MARKER } from '../processes.ts'
+import { TURN_MARKER } from '../process-table.ts'
 
 /** Of the node's environment, every agent gets these. Names that end in `*` stand for all that begin so. */
 export const passedByDefault = [

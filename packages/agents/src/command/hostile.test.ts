@@ -35,7 +35,7 @@ test('a program that hangs is ended at its timeout, by the injected clock', asyn
   const shop = new Workshop()
   const clock = new ManualClock()
   const script = shop.shell('hang', 'sleep 1000 &\necho ready\nwait')
-  const turn = shop.begin({ command: [script], timeout: '10m' }, {}, { clock })
+  const turn = shop.begin({ command: [script], timeoutMs: 600_000 }, {}, { clock })
   await turn.until(isText('ready'))
   clock.advance(10 * 60_000 - 1)
   expect((await findMarked(`${shop.run}/`)).length).toBe(2)

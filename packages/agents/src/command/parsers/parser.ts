@@ -54,6 +54,23 @@ export function countOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : 0
 }
 
+/** A parser that asks the handler for what a line calls its `type`; lines without one are left out. */
+export function byType(handlers: Readonly<Record<string, Parser>>): Parser {
+  return line => {
+    if (typeof line.type === 'string' && Object.hasOwn(handlers, line.type)) handlers[line.type]!(line)
+  }
+}
+
+/** Why an agent failed or waits, where it says so. */
+export function reasonOf(value: unknown): string {
+  return errorText(value) ?? 'the agent gave no reason'
+}
+
+/** What went wrong, of an error that is not the end. */
+export function noticeOf(value: unknown): string {
+  return errorText(value) ?? 'an error without a message'
+}
+
 /** What an error says, in any of the forms that errors are printed in. */
 export function errorText(value: unknown): string | undefined {
   if (typeof value === 'string') return textOf(value)
@@ -70,19 +87,17 @@ export function errorText(value: unknown): string | undefined {
 /** The argument of a tool that says most about what it does. */
 export function inputSummary(value: unknown): string | undefined {
   const input = objectOf(value)
-  for (const key of [
-    'command',
-    'file_path',
-    'filePath',
-    'path',
-    'absolute_path',
-    'pattern',
-    'query',
-    'url',
-    'description',
-  ]) {
-    const text = textOf(input[key])
-    if (text !== undefined) return text
-  }
-  return undefined
+  return INPUTS.map(key => textOf(input[key])).find(text => text !== undefined)
 }
+
+const INPUTS = [
+  'command',
+  'file_path',
+  'filePath',
+  'path',
+  'absolute_path',
+  'pattern',
+  'query',
+  'url',
+  'description',
+] as const
