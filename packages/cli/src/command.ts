@@ -5,9 +5,10 @@ import type { NodeClient } from './node/client.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface FlagSpec {
-  readonly type: 'boolean' | 'text' | 'integer'
-  /** What its value is called in the help, for example `FILE`. */
+  /** What its value is called in the help, for example `FILE`; without one the flag is there or not. */
   readonly value?: string
+  /** Its value is a whole number. */
+  readonly whole?: true
   readonly short?: string
   readonly summary: string
   /** The only values that are taken. */
@@ -22,13 +23,13 @@ export interface FlagSpec {
 
 export type FlagTable = Readonly<Record<string, FlagSpec>>
 
-type ValueOf<F extends FlagSpec> = F['type'] extends 'boolean'
-  ? boolean
-  : F['type'] extends 'integer'
+type ValueOf<F extends FlagSpec> = F extends { readonly value: string }
+  ? F extends { readonly whole: true }
     ? number | undefined
     : F extends { readonly many: true }
       ? readonly string[]
       : string | undefined
+  : boolean
 
 export type FlagValues<F extends FlagTable> = { readonly [Name in keyof F]: ValueOf<F[Name]> }
 
@@ -42,14 +43,17 @@ export interface Argument {
   readonly complete?: 'file' | 'folder'
 }
 
-export interface GlobalFlags {
-  readonly profile: string | undefined
-  readonly json: boolean
-  readonly 'no-color': boolean
-  readonly quiet: boolean
-  readonly help: boolean
-  readonly version: boolean
-}
+/** Every command takes them. */
+export const GLOBAL_FLAGS = {
+  profile: { value: 'NAME', summary: 'The profile, a folder in ~/.parley (default: default)' },
+  json: { summary: 'Print JSON: one value, or one per line' },
+  'no-color': { summary: 'No colours; same as NO_COLOR' },
+  quiet: { short: 'q', summary: 'Print results only' },
+  help: { short: 'h', summary: 'Show help' },
+  version: { summary: 'Show the version' },
+} as const satisfies FlagTable
+
+export type GlobalFlags = FlagValues<typeof GLOBAL_FLAGS>
 
 export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -86,7 +90,7 @@ export interface Input<F extends FlagTable = FlagTable> {
   readonly words: readonly string[]
 }
 
-interface Described {
+export interface Described {
   /** More for its own help, where the summary is not enough. */
   readonly about?: string
   readonly examples: readonly (readonly [command: string, what: string])[]

@@ -1,11 +1,24 @@
 // How commands print: a value for programs, lines for people, remarks that `--quiet` leaves out.
 import type { Context } from './command.ts'
+import type { MachineView } from './node/views.ts'
+import { heldLine } from './render/machine.ts'
 import type { Drawing } from './render/tasks.ts'
 
 /** The result of a command: `value` as JSON, or lines. */
 export function print({ global, terminal }: Context, value: unknown, lines: () => readonly string[]): void {
   if (global.json) printJson({ terminal }, value)
   else printLines({ terminal }, lines())
+}
+
+/** A result with what holds the node up, where something does: a member for programs, a remark for people. */
+export function printHeld(
+  context: Context,
+  value: object,
+  machine: MachineView | undefined,
+  lines: () => readonly string[],
+): void {
+  print(context, { ...value, ...(machine && { machine }) }, lines)
+  if (machine) remark(context, heldLine(machine, drawing(context)))
 }
 
 export function printJson({ terminal }: Pick<Context, 'terminal'>, value: unknown): void {

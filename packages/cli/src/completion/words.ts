@@ -1,7 +1,6 @@
 // What can be completed, from the table of commands: for each command its flags, the values that they take, and its
 // arguments.
-import { type Argument, type Entry, type FlagSpec, loaded, type Table } from '../command.ts'
-import { GLOBAL_FLAGS } from '../line/args.ts'
+import { type Argument, type Entry, type FlagSpec, GLOBAL_FLAGS, loaded, type Table } from '../command.ts'
 import { firstWords, secondWords, type Words } from '../line/words.ts'
 
 export interface Completable {

@@ -5,6 +5,7 @@ import {
   type Argument,
   type FlagSpec,
   type FlagTable,
+  GLOBAL_FLAGS,
   type GlobalFlags,
   type Group,
   type Input,
@@ -15,19 +16,6 @@ import {
 import { type Failure, wrongUsage } from '../failure.ts'
 import { suggest } from './suggest.ts'
 import { firstWords, secondWords } from './words.ts'
-
-export const GLOBAL_FLAGS = {
-  profile: {
-    type: 'text',
-    value: 'NAME',
-    summary: 'The profile, a folder in ~/.parley (default: default)',
-  },
-  json: { type: 'boolean', summary: 'Print JSON: one value, or one per line' },
-  'no-color': { type: 'boolean', summary: 'No colours; same as NO_COLOR' },
-  quiet: { type: 'boolean', short: 'q', summary: 'Print results only' },
-  help: { type: 'boolean', short: 'h', summary: 'Show help' },
-  version: { type: 'boolean', summary: 'Show the version' },
-} as const satisfies FlagTable
 
 export type Parsed =
   | {
@@ -111,7 +99,7 @@ function tokensOf(args: readonly string[], flags: FlagTable): readonly Token[] {
     Object.entries(flags).map(([name, spec]) => [
       name,
       {
-        type: spec.type === 'boolean' ? 'boolean' : 'string',
+        type: spec.value === undefined ? 'boolean' : 'string',
         ...(spec.short && { short: spec.short }),
       } as const,
     ]),
@@ -140,7 +128,7 @@ function valuesOf(
   usage: string,
 ): { readonly flags: Input['flags']; readonly failure?: Failure } {
   const flags: Values = Object.fromEntries(
-    Object.entries(known).map(([name, spec]) => [name, spec.type === 'boolean' ? false : spec.many ? [] : undefined]),
+    Object.entries(known).map(([name, spec]) => [name, spec.value === undefined ? false : spec.many ? [] : undefined]),
   )
   for (const token of tokens) {
     if (token.kind !== 'option') continue
@@ -153,7 +141,7 @@ function valuesOf(
           didYouMean(token.name!, Object.keys(known), '--')
       return { flags: flags as Input['flags'], failure: wrongUsage(problem, usage, near) }
     }
-    const value = spec!.type === 'boolean' ? true : spec!.type === 'integer' ? Number(token.value) : token.value!
+    const value = spec!.value === undefined || (spec!.whole ? Number(token.value) : token.value!)
     flags[token.name!] = spec!.many ? [...(flags[token.name!] as readonly string[]), String(value)] : value
   }
   return { flags: flags as Input['flags'] }
@@ -161,13 +149,13 @@ function valuesOf(
 
 function flagProblem(token: Token, spec: FlagSpec): string | undefined {
   const { rawName, value, inlineValue } = token
-  if (spec.type === 'boolean') return value === undefined ? undefined : `${rawName} takes no value.`
-  const name = spec.value ?? 'VALUE'
+  const name = spec.value
+  if (name === undefined) return value === undefined ? undefined : `${rawName} takes no value.`
   if (value === undefined || value === '') return `${rawName} needs a value: ${rawName} ${name}.`
   if (!inlineValue && value.startsWith('-')) {
     return `${rawName} needs a value: ${rawName} ${name}, or ${rawName}=${value} if that is what you mean.`
   }
-  if (spec.type === 'integer' && !/^\d{1,9}$/.test(value)) return `${rawName} takes a whole number, not '${value}'.`
+  if (spec.whole && !/^\d{1,9}$/.test(value)) return `${rawName} takes a whole number, not '${value}'.`
   if (spec.choices && !spec.choices.includes(value)) {
     return `${rawName} takes one of ${spec.choices.join(', ')}, not '${value}'.`
   }
@@ -209,8 +197,6 @@ export function usageOf({ name, args, flags }: Pick<NamedCommand, 'name' | 'args
     const text = arg.choices ? arg.choices.join('|') : arg.name
     return arg.optional ? `[${text}]` : text
   })
-  const options = Object.entries(flags).map(([flag, spec]) =>
-    spec.type === 'boolean' ? `[--${flag}]` : `[--${flag} ${spec.value ?? 'VALUE'}]`,
-  )
+  const options = Object.entries(flags).map(([flag, { value }]) => `[--${flag}${value ? ` ${value}` : ''}]`)
   return ['parley', name, ...words, ...options].join(' ')
 }

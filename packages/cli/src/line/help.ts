@@ -1,9 +1,9 @@
 // Help, from the table of commands: of everything, of a group, of one command.
-import { type FlagTable, type Group, loaded, type NamedCommand, type Table } from '../command.ts'
+import { type FlagTable, GLOBAL_FLAGS, type Group, loaded, type NamedCommand, type Table } from '../command.ts'
 import { EXIT_MEANINGS } from '../exit.ts'
 import { grid } from '../render/grid.ts'
 import { wrap } from '../render/text.ts'
-import { GLOBAL_FLAGS, usageOf } from './args.ts'
+import { usageOf } from './args.ts'
 import { firstWords, secondWords } from './words.ts'
 
 export interface HelpOptions {
@@ -90,7 +90,7 @@ function flagLines(flags: FlagTable, width: number): readonly string[] {
   return pairs(
     Object.entries(flags).map(([name, spec]) => {
       const short = spec.short ? `-${spec.short}, ` : ''
-      const value = spec.type === 'boolean' ? '' : ` ${spec.value ?? 'VALUE'}`
+      const value = spec.value ? ` ${spec.value}` : ''
       const choices = spec.choices ? `: ${spec.choices.join(', ')}` : ''
       return [`${short}--${name}${value}`, `${spec.summary}${choices}`] as const
     }),

@@ -13,7 +13,7 @@ import { heldLine } from '../render/machine.ts'
 import { planDetails, planLines, warningLines } from '../render/plan.ts'
 import { gateLines } from '../render/show.ts'
 import { follow, gateKey, isStuck } from './follow.ts'
-import { answerGate, ask, decideGate, type GateChoice } from './gate.ts'
+import { answerGate, ask, choose, decideGate, type GateChoice } from './gate.ts'
 
 export interface AttendOptions {
   /** The person has agreed already, so a plan that is met is approved. */
@@ -150,20 +150,11 @@ async function askPlan(context: Context, view: RunView, team: Team | undefined):
   // Said already, except where only results are: whoever decides has to know them.
   if (context.global.quiet) printLines(context, warningLines(view, context.terminal.paint))
   for (;;) {
-    const typed = await ask(context, '\nStart? [y]es, [n]o, [d]etails: ')
-    switch (typed?.trim().toLowerCase()) {
-      case undefined:
-        return 'leave'
-      case 'y':
-      case 'yes':
-        return { decision: 'approve' }
-      case 'n':
-      case 'no':
-        return { decision: 'reject', reason: 'rejected at the terminal' }
-      case 'd':
-      case 'details':
-        printLines(context, ['', ...planDetails(view, team, drawing(context))])
-    }
+    const word = await choose(['yes', 'no', 'details'], () => ask(context, '\nStart? [y]es, [n]o, [d]etails: '))
+    if (word === undefined) return 'leave'
+    if (word === 'yes') return { decision: 'approve' }
+    if (word === 'no') return { decision: 'reject', reason: 'rejected at the terminal' }
+    printLines(context, ['', ...planDetails(view, team, drawing(context))])
   }
 }
 

@@ -24,30 +24,26 @@ export async function decideGate(context: Context, gate: GateView): Promise<Gate
 
 async function askGate(context: Context, gate: GateView): Promise<Decision | 'later' | 'leave'> {
   printLines(context, ['', ...aboutLines(context, gate)])
+  const question = '[a]pprove, [r]eject, [m]odify, [d]etails, [l]ater: '
   for (;;) {
-    const typed = await ask(context, '[a]pprove, [r]eject, [m]odify, [d]etails, [l]ater: ')
-    switch (typed?.trim().toLowerCase()) {
+    const word = await choose(['approve', 'reject', 'modify', 'details', 'later'], () => ask(context, question))
+    switch (word) {
       case undefined:
         return 'leave'
-      case 'a':
       case 'approve':
         return { decision: 'approve' }
-      case 'r':
       case 'reject': {
         const reason = (await ask(context, 'Reason (optional): '))?.trim()
         return { decision: 'reject', ...(reason && { reason }) }
       }
-      case 'm':
       case 'modify': {
         const changes = await askChanges(context, gate)
         if (changes) return { decision: 'modify', changes }
         break
       }
-      case 'd':
       case 'details':
         printLines(context, lines(JSON.stringify(gate.subject, null, 2) ?? 'There are no more details.'))
         break
-      case 'l':
       case 'later':
         return 'later'
     }
@@ -96,6 +92,19 @@ function subjectTexts({ subject }: GateView): readonly string[] {
   }
   const found = [about.description, about.payload?.content, about.conflict?.description, about.proposal?.resolution]
   return found.filter(text => typeof text === 'string').filter(text => text.trim() !== '')
+}
+
+/** Asks until one of the words is typed, or its first letter; undefined where nothing more is. */
+export async function choose<const Word extends string>(
+  words: readonly Word[],
+  asked: () => Promise<string | undefined>,
+): Promise<Word | undefined> {
+  for (;;) {
+    const typed = (await asked())?.trim().toLowerCase()
+    if (typed === undefined) return undefined
+    const word = words.find(each => typed === each || typed === each[0])
+    if (word !== undefined) return word
+  }
 }
 
 /** Undefined for Ctrl-C and for the end of input. */

@@ -9,10 +9,7 @@ import type { Calls, NodePath } from './client.ts'
 
 /** For every command that answers. */
 export const PASSPHRASE_FLAG = {
-  'passphrase-stdin': {
-    type: 'boolean',
-    summary: 'Read the passphrase from standard input, if answers require one (gates.confirm)',
-  },
+  'passphrase-stdin': { summary: 'Read the passphrase from standard input, if answers require one (gates.confirm)' },
 } as const satisfies Readonly<Record<string, FlagSpec>>
 
 export interface Confirming {

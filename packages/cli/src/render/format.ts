@@ -25,6 +25,12 @@ export function between(from: string | undefined, to: string | undefined, now: T
   return durationMs(start, (to === undefined ? undefined : ticksOf(to)) ?? now)
 }
 
+/** The time between as a duration; nothing where it has not begun. */
+export function lasted(from: string | undefined, to: string | undefined, now: Ticks): string {
+  const passed = between(from, to, now)
+  return passed === undefined ? '' : duration(passed)
+}
+
 /** Any ISO timestamp in UTC; the trail's own form is read to the microsecond. */
 export function ticksOf(text: string): Ticks | undefined {
   const exact = parseTimestamp(text)

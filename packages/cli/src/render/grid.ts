@@ -41,6 +41,20 @@ export function grid(
   return [...header, ...cells].map(row => line(columns, row, widths, paint))
 }
 
+/** A table of things: each column with what it shows of one. */
+export function table<T>(
+  items: readonly T[],
+  columns: readonly (Column & { readonly header: string; readonly of: (item: T) => Cell | string })[],
+  { width, paint }: { readonly width: number; readonly paint: Paint },
+): readonly string[] {
+  return grid(
+    columns,
+    items.map(item => columns.map(({ of }) => of(item))),
+    width,
+    paint,
+  )
+}
+
 function asCell(cell: Cell | string): Cell {
   return typeof cell === 'string' ? { text: cell } : cell
 }

@@ -1,7 +1,7 @@
 // `parley config`: each value of the configuration and where it came from. It needs no node.
 import { command } from '../../command.ts'
 import { drawing, print } from '../../output.ts'
-import { grid } from '../../render/grid.ts'
+import { table } from '../../render/grid.ts'
 import type { Drawing } from '../../render/tasks.ts'
 import { oneLine } from '../../render/text.ts'
 
@@ -25,19 +25,22 @@ interface ShownConfig {
   readonly entries: readonly { readonly key: string; readonly value: unknown; readonly from: string }[]
 }
 
-function configLines({ paths, entries }: ShownConfig, { width, paint }: Drawing): readonly string[] {
+function configLines({ paths, entries }: ShownConfig, drawing: Drawing): readonly string[] {
   return [
     `profile ${oneLine(paths.profile)} in ${oneLine(paths.folder)}`,
     '',
-    ...grid(
-      [{ header: 'SETTING' }, { header: 'VALUE', flexible: true }, { header: 'FROM', flexible: true }],
-      entries.map(({ key, value, from }) => [
-        key,
-        oneLine(shown(value)),
-        { text: oneLine(from), tone: from === 'default' ? 'quiet' : 'strong' },
-      ]),
-      width,
-      paint,
+    ...table(
+      entries,
+      [
+        { header: 'SETTING', of: ({ key }) => key },
+        { header: 'VALUE', flexible: true, of: ({ value }) => oneLine(shown(value)) },
+        {
+          header: 'FROM',
+          flexible: true,
+          of: ({ from }) => ({ text: oneLine(from), tone: from === 'default' ? 'quiet' : 'strong' }),
+        },
+      ],
+      drawing,
     ),
   ]
 }

@@ -18,7 +18,7 @@ export default command({
       choices: ['rotate'],
     },
   ],
-  flags: { yes: { type: 'boolean', short: 'y', summary: 'With rotate: do not ask for confirmation' } },
+  flags: { yes: { short: 'y', summary: 'With rotate: do not ask for confirmation' } },
   examples: [
     ['parley id', 'the key, the digits to compare aloud, and the line to send'],
     ['parley id --quiet', 'only the line to send'],

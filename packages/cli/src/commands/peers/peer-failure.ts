@@ -29,6 +29,13 @@ export function peerFailure(
   return new Failure(code, what, { why, next, details: { peer, ...details }, cause: thrown })
 }
 
+/** What the peer does, or why it did not. */
+export function fromPeer<T>(peer: string, asked: Promise<T>): Promise<T> {
+  return asked.catch(thrown => {
+    throw peerFailure(peer, thrown)
+  })
+}
+
 type Telling = (peer: string, message: string) => Said
 
 /** What happened on the way: nobody there, the wrong one there, silence. */

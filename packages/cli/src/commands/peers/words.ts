@@ -1,19 +1,19 @@
 // Arguments, flags and readings that the commands about peers share.
-import type { Argument } from '../../command.ts'
+import type { Argument, Context } from '../../command.ts'
 import { asFailure, Failure } from '../../failure.ts'
 import type { PeerView } from '../../node/views.ts'
+import { print, remark } from '../../output.ts'
+import { peerLines } from '../../render/peers.ts'
 
 export const PEER: Argument = { name: 'PEER', summary: 'A pinned peer; `parley peers` lists them' }
 
 export const PIN_FLAGS = {
-  alias: { type: 'text', value: 'TEXT', summary: 'A label for people' },
+  alias: { value: 'TEXT', summary: 'A label for people' },
   address: {
-    type: 'text',
     value: 'HOST:PORT',
     summary: 'Its address, if the invitation does not say; without one it is a profile on this machine',
   },
   allow: {
-    type: 'text',
     value: 'METHODS',
     many: true,
     summary:
@@ -45,22 +45,28 @@ export function methodsOf(words: readonly string[]): readonly string[] {
   })
 }
 
-/** A key that fits no stranger, or several, with what helps. */
-export function strangerFailure(thrown: unknown): Failure {
-  const failure = asFailure(thrown)
-  const { code, message, details } = failure
-  if (code !== 'not_found' && code !== 'ambiguous') return failure
-  return new Failure(code, message, {
-    next: '`parley peers pending` lists who called; give enough of the key to tell it from the others.',
-    details,
-    cause: thrown,
-  })
+/** What a stranger's key leads to; one that fits no stranger, or several, is refused with what helps. */
+export async function ofStranger<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked
+  } catch (thrown) {
+    const { code, message, details } = asFailure(thrown)
+    if (code !== 'not_found' && code !== 'ambiguous') throw thrown
+    throw new Failure(code, message, {
+      next: '`parley peers pending` lists who called; give enough of the key to tell it from the others.',
+      details,
+      cause: thrown,
+    })
+  }
 }
 
-/** What is to be said wherever somebody was pinned. */
-export function pinnedRemarks({ id }: PeerView): readonly string[] {
-  return [
+/** The peer that was pinned, with what a person should know before they rely on it. */
+export function printPinned(context: Context, peer: PeerView): void {
+  const { id } = peer
+  print(context, { peer }, () => peerLines(peer))
+  remark(
+    context,
     `Compare the digits after 'aloud' with the owner of ${id} before you rely on it: they see theirs with \`parley id\`. If they differ: parley peers remove ${id}`,
-    `Both directions work only when ${id} has pinned you too: \`parley id\` prints the line for that.`,
-  ]
+  )
+  remark(context, `Both directions work only when ${id} has pinned you too: \`parley id\` prints the line for that.`)
 }

@@ -3,16 +3,15 @@ import { type Context, command } from '../../command.ts'
 import { attendInbox } from '../../live/inbox.ts'
 import { machineFault } from '../../node/client.ts'
 import type { GateView, MachineView } from '../../node/views.ts'
-import { drawing, print, printJson, remark } from '../../output.ts'
-import { heldLine } from '../../render/machine.ts'
+import { drawing, printHeld } from '../../output.ts'
 import { gatesTable } from '../../render/runs.ts'
 
 export default command({
   about:
     'On a terminal the list stays on the screen and is kept up to date: type a number to open one and answer it, or q to quit. Without a terminal the list is printed once, or with --follow after each change.',
   flags: {
-    follow: { type: 'boolean', summary: 'Print the list again after each change' },
-    run: { type: 'text', value: 'RUN', summary: 'Only for this run' },
+    follow: { summary: 'Print the list again after each change' },
+    run: { value: 'RUN', summary: 'Only for this run' },
   },
   examples: [
     ['parley inbox', 'on a terminal: look, choose, answer'],
@@ -33,12 +32,9 @@ export default command({
 })
 
 function show(context: Context, list: readonly GateView[], machine: MachineView | undefined): void {
-  if (context.global.json) {
-    printJson(context, { waiting: list, ...(machine && { machine }) })
-    return
-  }
-  print(context, list, () => (list.length > 0 ? gatesTable(list, drawing(context)) : ['Nothing is waiting for you.']))
-  if (machine) remark(context, heldLine(machine, drawing(context)))
+  printHeld(context, { waiting: list }, machine, () =>
+    list.length > 0 ? gatesTable(list, drawing(context)) : ['Nothing is waiting for you.'],
+  )
 }
 
 /** Until Ctrl-C. */

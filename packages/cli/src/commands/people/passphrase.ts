@@ -8,9 +8,8 @@ export default command({
   about:
     'Approve, reject, modify and reply then ask for it. config.yaml holds a salted hash (gates.confirm). It is typed without echo or read from standard input, never passed as an argument.',
   flags: {
-    off: { type: 'boolean', summary: 'Answers no longer require one' },
+    off: { summary: 'Answers no longer require one' },
     stdin: {
-      type: 'boolean',
       summary: 'Read it from standard input: the current one, if there is one, on its own line, then the new one',
     },
   },

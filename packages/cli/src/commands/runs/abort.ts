@@ -13,8 +13,8 @@ export default command({
     { name: 'TASK', summary: 'One task of it (default: the whole run)', optional: true },
   ],
   flags: {
-    reason: { type: 'text', value: 'TEXT', summary: 'The reason; it is recorded on the trail' },
-    grace: { type: 'text', value: 'TIME', summary: 'Give agents this long to finish first, such as 2m' },
+    reason: { value: 'TEXT', summary: 'The reason; it is recorded on the trail' },
+    grace: { value: 'TIME', summary: 'Give agents this long to finish first, such as 2m' },
   },
   examples: [
     ['parley abort last', 'the newest run'],

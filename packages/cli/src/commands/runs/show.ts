@@ -8,8 +8,8 @@ import { LAST, RUN } from '../words.ts'
 export default command({
   args: [RUN],
   flags: {
-    follow: { type: 'boolean', summary: 'Follow it until it is over' },
-    full: { type: 'boolean', summary: 'Everything that agents said, not just the beginning' },
+    follow: { summary: 'Follow it until it is over' },
+    full: { summary: 'Everything that agents said, not just the beginning' },
   },
   examples: [
     ['parley show', 'the newest run: its tasks, its steps, its result, what it cost'],

@@ -18,25 +18,15 @@ import { type Mentioned, mentionedPeer } from './mention.ts'
 type SolveInput = Input<'/solve/start'>
 
 export const START_FLAGS = {
-  project: {
-    type: 'text',
-    value: 'FOLDER',
-    complete: 'folder',
-    summary: 'The project (default: this folder)',
-  },
-  yes: {
-    type: 'boolean',
-    short: 'y',
-    summary: 'Approve the plan: every task is approved under your name',
-  },
+  project: { value: 'FOLDER', complete: 'folder', summary: 'The project (default: this folder)' },
+  yes: { short: 'y', summary: 'Approve the plan: every task is approved under your name' },
   gates: {
-    type: 'text',
     value: 'PRESET',
     choices: ['autonomous', 'supervised', 'gated'],
     summary: 'When you are asked, overriding the team file',
   },
-  force: { type: 'boolean', summary: 'Start it even though the same run was started too often' },
-  detach: { type: 'boolean', summary: 'Start it and return immediately' },
+  force: { summary: 'Start it even though the same run was started too often' },
+  detach: { summary: 'Start it and return immediately' },
 } as const
 
 export default command({
@@ -44,8 +34,8 @@ export default command({
     "Uses the team file given with --team, or the project's parley.yaml (also from a subfolder of a git repository), or the agent given with --agent, or the default agent. On a terminal it shows the plan and asks once. Without a terminal it needs --yes; otherwise the run waits for `parley approve`. Ctrl-C never ends a run without asking. Text that mentions a pinned peer, such as @bob, goes straight to that peer, as with `parley ask`, unless --team or --agent is given.",
   args: [{ name: 'INTENT', summary: 'What you want, in quotes, or - to read it from standard input' }],
   flags: {
-    team: { type: 'text', value: 'FILE', complete: 'file', summary: 'The team file' },
-    agent: { type: 'text', value: 'NAME', summary: 'One agent alone, configured or a preset' },
+    team: { value: 'FILE', complete: 'file', summary: 'The team file' },
+    agent: { value: 'NAME', summary: 'One agent alone, configured or a preset' },
     ...START_FLAGS,
   },
   examples: [

@@ -16,22 +16,15 @@ export default command({
   args: [RUN],
   flags: {
     output: {
-      type: 'text',
       value: 'FILE',
       short: 'o',
       complete: 'file',
       summary: 'A new file, usually with the extension .parley (default: standard output)',
     },
-    format: { type: 'text', value: 'FORMAT', choices: ['file', 'jsonl'], summary: 'file (default) or jsonl' },
-    'no-content': {
-      type: 'boolean',
-      summary: 'Leave out the content that entries refer to; the record alone can still be verified',
-    },
-    decrypt: {
-      type: 'boolean',
-      summary: 'Open content that the profile keeps sealed; anyone with the file can read it',
-    },
-    'up-to': { type: 'integer', value: 'SEQ', summary: 'Up to and including this entry (default: the newest)' },
+    format: { value: 'FORMAT', choices: ['file', 'jsonl'], summary: 'file (default) or jsonl' },
+    'no-content': { summary: 'Leave out the content that entries refer to; the record alone can still be verified' },
+    decrypt: { summary: 'Open content that the profile keeps sealed; anyone with the file can read it' },
+    'up-to': { value: 'SEQ', whole: true, summary: 'Up to and including this entry (default: the newest)' },
   },
   examples: [
     ['parley trail export last --output run.parley', 'to a file, which must not exist yet'],

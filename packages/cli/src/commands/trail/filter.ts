@@ -4,15 +4,14 @@ import type { Input } from '../../node/client.ts'
 
 export const FILTER_FLAGS = {
   type: {
-    type: 'text',
     value: 'TYPE',
     many: true,
     // The registry is read with the node, so only by whoever asks for it.
     offers: async () => (await import('@parley/node')).EVENT_TYPES,
     summary: 'Only entries of this type; may be repeated',
   },
-  actor: { type: 'text', value: 'NAME', summary: 'Only what this actor did' },
-  workspace: { type: 'text', value: 'ID', summary: 'Only entries of this workspace' },
+  actor: { value: 'NAME', summary: 'Only what this actor did' },
+  workspace: { value: 'ID', summary: 'Only entries of this workspace' },
 } as const
 
 export interface FilterValues {

@@ -13,7 +13,7 @@ export default command({
   args: [RUN],
   flags: {
     ...FILTER_FLAGS,
-    after: { type: 'integer', value: 'SEQ', summary: 'Start after this entry (default: at the beginning)' },
+    after: { value: 'SEQ', whole: true, summary: 'Start after this entry (default: at the beginning)' },
   },
   examples: [
     ['parley trail follow', 'the newest run, until Ctrl-C or its end'],

@@ -7,13 +7,11 @@ import { readSmallFile } from '../words.ts'
 
 export const KEY_FLAGS = {
   key: {
-    type: 'text',
     value: 'BASE64',
     many: true,
     summary: "A public key that you trust: any current or former key of the record's author; may be repeated",
   },
   'key-file': {
-    type: 'text',
     value: 'FILE',
     many: true,
     complete: 'file',

@@ -19,16 +19,14 @@ export default command({
     'If something was altered or lost, the first damaged entry of each run is shown and the exit code is 1. Nothing is repaired. With --file an exported run is verified, without a node or a profile; give a key that you trust with --key, otherwise its author is not proven. With --cold a copy of the cold tier is verified in the same way; if it holds imported runs, also give a key of their authors.',
   args: [{ ...RUN, summary: 'A run: its id, a unique prefix of it, or last (default: all runs)' }],
   flags: {
-    file: { type: 'text', value: 'FILE', complete: 'file', summary: 'An exported run instead of the record' },
+    file: { value: 'FILE', complete: 'file', summary: 'An exported run instead of the record' },
     cold: {
-      type: 'text',
       value: 'FOLDER',
       complete: 'file',
       summary: 'A replica, or trail/cold of a profile, instead of the record',
     },
     ...KEY_FLAGS,
     'expect-head': {
-      type: 'text',
       value: 'RUN:SEQ:HASH',
       many: true,
       summary: 'An entry that must exist, as printed by `parley trail heads`; may be repeated',
