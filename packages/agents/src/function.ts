@@ -1,5 +1,4 @@
-// The `function` adapter: a turn is a call of a function in this process. For tests, for embedding, and for work that
-// needs no program of its own.
+// The `function` adapter: a turn is a call of a function in this process, for embedding and for tests.
 
 import { type Clock, ParleyError, SystemClock, type TurnEvent, type TurnInput, type TurnResult } from '@parley/core'
 import type { MeteredAdapter } from './metering.ts'
@@ -8,10 +7,7 @@ import { aborted, failed, makeAdapter, type Turn, type TurnEnd } from './turn.ts
 /** Text is the answer of a turn that is complete; nothing is an empty answer. */
 export type FunctionAnswer = string | undefined | TurnResult
 
-/**
- * Takes the turn. It should stop when `input.signal` fires: a function cannot be stopped from outside, so the turn
- * ends at once and whatever the function still does goes unheard. What it throws makes the turn `failed`.
- */
+/** Should stop when `input.signal` fires: the turn ends at once, and nothing that it still does is heard. */
 export type AgentFunction = (
   input: TurnInput,
   emit: (event: TurnEvent) => void,

@@ -6,7 +6,7 @@ import type { AgentNeeds } from '@parley/core'
 export const presetNames = ['claude', 'codex', 'gemini', 'opencode', 'qwen'] as const
 export type PresetName = (typeof presetNames)[number]
 
-/** The program of a preset has its name, and so has the parser of its output. It reads the prompt from standard input. */
+/** Its name is that of its program and of the parser of its output. The prompt goes to standard input. */
 interface Preset {
   /** Arguments in front of the model and the configuration's own. */
   readonly args: readonly string[]
@@ -17,7 +17,7 @@ interface Preset {
   readonly needs: AgentNeeds
 }
 
-/** A company's proxy often has a certificate of its own. */
+/** A company's proxy often has its own certificate. */
 const CERTIFICATES = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'] as const
 
 export const presets: { readonly [Name in PresetName]: Preset } = {
@@ -86,13 +86,11 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
   },
 }
 
-/** What a preset runs, with a model and further arguments. */
 export function presetCommand(name: PresetName, model?: string, more: readonly string[] = []): [string, ...string[]] {
   const { args, lastArgs = [] } = presets[name]
   return [name, ...args, ...(model === undefined ? [] : ['--model', model]), ...more, ...lastArgs]
 }
 
-/** Variables of the node's environment that the program gets besides the usual ones. */
 export function presetVariables(name: PresetName): readonly string[] {
   return [...presets[name].needs.credentials.variables, ...presets[name].pass, ...CERTIFICATES]
 }

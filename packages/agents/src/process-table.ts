@@ -16,17 +16,13 @@ export interface ProcessEntry {
   readonly session?: number
   /** When it was started, in ticks since the machine was: with the number, it tells a process from a later one. */
   readonly started?: number
-  /** Of a process whose environment may be read. */
   readonly marker?: string
 }
 
 let reading: Promise<readonly ProcessEntry[]> | undefined
 let next: Promise<readonly ProcessEntry[]> | undefined
 
-/**
- * The processes that live, at a moment after the call. Many turns may end at once: those that ask while the table is
- * being read share the reading that follows.
- */
+/** Live processes at a moment after the call. Calls during a reading share the next one. */
 export function readProcesses(): Promise<readonly ProcessEntry[]> {
   if (reading === undefined) return begin()
   next ??= reading.then(begin, begin)

@@ -8,23 +8,20 @@ import { type ProcessEntry, readProcesses } from './process-table.ts'
 
 export interface EndOptions {
   readonly clock?: Clock
-  /** Milliseconds between SIGTERM and SIGKILL. */
   readonly grace?: number
 }
 
 export interface Ended {
-  /** How many processes were found and told to end. */
   readonly found: number
   /** Those that even SIGKILL did not end. */
   readonly left: readonly number[]
 }
 
-/** The marker of one turn. */
 export function turnMarker({ run, workspace, epoch }: Pick<TurnInput, 'run' | 'workspace' | 'epoch'>): string {
   return `${run}/${workspace}/${epoch}`
 }
 
-/** The processes whose marker begins so, the caller itself and its ancestors left out. */
+/** Without the caller and its ancestors. */
 export async function findMarked(
   prefix: string,
 ): Promise<readonly { readonly pid: number; readonly marker: string }[]> {
@@ -33,9 +30,7 @@ export async function findMarked(
   return entries.flatMap(({ pid, marker }) => (marker?.startsWith(prefix) && !spared.has(pid) ? [{ pid, marker }] : []))
 }
 
-/**
- * Ends every process whose marker begins so, with its children: SIGTERM, and SIGKILL for what is left after the grace.
- */
+/** Ends these processes and their children: SIGTERM, then SIGKILL after the grace. */
 export function endMarked(prefix: string, options: EndOptions = {}): Promise<Ended> {
   // An empty prefix would end the turns of every other node on this machine.
   if (prefix === '') throw new ParleyError('invalid_argument', 'an empty prefix does not say whose processes to end')
@@ -46,7 +41,7 @@ export interface TurnProcesses {
   readonly marker: string
   /** The process that was started as the leader of its own group and session. */
   readonly leader: number
-  /** Resolves when the leader is gone, so that nobody has to wait for the next look. */
+  /** Resolves when the leader has exited, so that the next look need not wait. */
   readonly gone: Promise<unknown>
 }
 
@@ -56,7 +51,6 @@ export function endTurn(turn: TurnProcesses, options: EndOptions = {}): Promise<
   return endAll({ marked: each => each === marker, leader, gone }, options)
 }
 
-/** Which processes are meant. */
 interface Target {
   marked(marker: string): boolean
   readonly leader?: number
@@ -126,7 +120,6 @@ function treeOf(
   return [...chosen.values()]
 }
 
-/** This process and those that it descends from. */
 function ownLine(entries: readonly ProcessEntry[]): ReadonlySet<number> {
   const parents = new Map(entries.map(({ pid, parent }) => [pid, parent]))
   const line = new Set<number>()
@@ -136,12 +129,12 @@ function ownLine(entries: readonly ProcessEntry[]): ReadonlySet<number> {
   return line
 }
 
-/** To one process, or with a negative number to a group; it may be gone already. */
+/** A negative number means a group. */
 export function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(pid, name)
   } catch {
-    // Gone, or not ours: the next look tells.
+    // It has ended, or is not ours: the next look shows which.
   }
 }
 

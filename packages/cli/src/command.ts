@@ -7,17 +7,14 @@ import type { Terminal } from './terminal.ts'
 export interface FlagSpec {
   /** What its value is called in the help, for example `FILE`; without one the flag is there or not. */
   readonly value?: string
-  /** Its value is a whole number. */
   readonly whole?: true
   readonly short?: string
   readonly summary: string
-  /** The only values that are taken. */
+  /** No other value is accepted. */
   readonly choices?: readonly string[]
   /** Values that completion offers where others are taken as well. */
   readonly offers?: () => Promise<readonly string[]>
-  /** May be given several times. */
   readonly many?: boolean
-  /** What completion offers in place of its value. */
   readonly complete?: 'file' | 'folder'
 }
 
@@ -43,7 +40,6 @@ export interface Argument {
   readonly complete?: 'file' | 'folder'
 }
 
-/** Every command takes them. */
 export const GLOBAL_FLAGS = {
   profile: { value: 'NAME', summary: 'The profile, a folder in ~/.parley (default: default)' },
   json: { summary: 'Print JSON: one value, or one per line' },
@@ -60,28 +56,27 @@ export interface Environment {
   readonly cwd: string
   readonly clock: Clock
   readonly terminal: Terminal
-  /** The node of the profile. It is closed when the command ends. */
+  /** The node of the profile; the connection closes when the command ends. */
   connect(options?: ConnectChoice): Promise<NodeClient>
 }
 
 export interface ConnectChoice {
-  /** Start a node where none runs. By default yes. */
+  /** Start a node if none is running (the default). */
   readonly start?: boolean
-  /** A profile that is named and not there is made. By default it is taken for a slip. */
+  /** Create a named profile that does not exist; by default that is an error, since the name is probably mistyped. */
   readonly create?: boolean
-  /** One that is started does not stop by itself when nobody needs it. */
+  /** A node that this starts keeps running when it is idle. */
   readonly lasting?: boolean
-  /** A node of another version is good enough. */
+  /** Accept a node of another version. */
   readonly anyVersion?: boolean
   /** Further variables for a node that is started. */
   readonly env?: Readonly<Record<string, string>>
 }
 
 export interface Context extends Environment {
-  /** The node of the profile, reached with the first call: started where none runs. */
+  /** Connects at the first call, and starts a node if none is running. */
   readonly api: NodeClient
   readonly global: GlobalFlags
-  /** All commands, for those that tell of others. */
   readonly table: Table
 }
 
@@ -91,7 +86,6 @@ export interface Input<F extends FlagTable = FlagTable> {
 }
 
 export interface Described {
-  /** More for its own help, where the summary is not enough. */
   readonly about?: string
   readonly examples: readonly (readonly [command: string, what: string])[]
 }
@@ -99,11 +93,10 @@ export interface Described {
 export interface Command extends Described {
   readonly args: readonly Argument[]
   readonly flags: FlagTable
-  /** Without an exit code it is done. */
+  /** No exit code means success. */
   run(context: Context, input: Input): Promise<ExitCode | undefined> | Promise<void>
 }
 
-/** What the file of a command exports. */
 export function command<const F extends FlagTable = Record<never, never>>(
   spec: Described & {
     readonly args?: readonly Argument[]
@@ -114,18 +107,17 @@ export function command<const F extends FlagTable = Record<never, never>>(
   return { args: [], flags: {}, ...spec } as unknown as Command
 }
 
-/** One word, or two for a command of a group: `trail query`. The rest is read when it is needed. */
+/** The name is one word, or two in a group: `trail query`. The command itself is loaded when it is used. */
 export type Entry = readonly [name: string, summary: string, load: () => Promise<{ readonly default: Command }>]
 
-/** Commands that share their first word. */
 export interface Group {
   readonly name: string
   readonly summary: string
-  /** The command that the word alone stands for; without one, a second word is needed. */
+  /** The command to run if no second word is given; without it the second word is required. */
   readonly alone?: string
 }
 
-/** The one source of help, completion and a part of the guide. */
+/** Help, completion and part of the guide come from this. */
 export interface Table {
   readonly commands: readonly Entry[]
   readonly groups: readonly Group[]

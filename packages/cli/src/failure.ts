@@ -1,5 +1,4 @@
-// What goes wrong, as a person is told it: what happened, why, what to do next. And as a program is told it: a code, a
-// message, details.
+// What goes wrong, for people (what happened, why, what to do next) and for programs (code, message, details).
 import { CallError } from '@parley/call'
 import { asParleyError, ParleyError } from '@parley/core'
 import { EXIT, type ExitCode, exitCodeOf } from './exit.ts'
@@ -11,7 +10,7 @@ export interface FailureOptions {
   readonly why?: string | undefined
   readonly next?: string | readonly string[] | undefined
   readonly details?: Readonly<Record<string, unknown>>
-  /** Text that is shown as it is, for instance the places in a file. */
+  /** Shown verbatim, for example places in a file. */
   readonly excerpt?: string | undefined
   readonly cause?: unknown
 }
@@ -117,7 +116,6 @@ const NEXT: Readonly<Record<string, string>> = {
   INTERNAL: 'logs/node.log in the profile has the details.',
 }
 
-/** Anything that was thrown, as a failure. */
 export function asFailure(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown
   if (thrown instanceof CallError) return fromCall(thrown)
@@ -125,7 +123,6 @@ export function asFailure(thrown: unknown): Failure {
   return advised(error.code, error.message, error.details, thrown)
 }
 
-/** A wrong use of the command, with the usage line that helps. */
 export function wrongUsage(what: string, usage: string, hint?: string): Failure {
   return new Failure('usage', what, { why: hint, next: `usage: ${usage}` })
 }
@@ -145,7 +142,7 @@ function advised(code: string, what: string, details: Readonly<Record<string, un
   return new Failure(code, what, { details, cause, ...adviceFor(code), excerpt })
 }
 
-/** For people. The message of an error that others wrote may have several lines. */
+/** Messages of errors that others wrote may have several lines. */
 export function failureLines(failure: Failure, paint: Paint): readonly string[] {
   const places = failure.excerpt ? lines(failure.excerpt) : problemLines(failure.details.problems)
   const [what = failure.code, ...rest] = lines(places.length > 0 ? headOf(failure) : failure.message)
@@ -167,13 +164,13 @@ function headOf({ message }: Failure): string {
   return /^.{0,300}? cannot be used\.(?= )/.exec(message)?.[0] ?? message
 }
 
-/** Of an id that fits several: which. */
+/** The candidates for an ambiguous id. */
 function listed({ code, details }: Failure): readonly string[] {
   const fitting = code === 'ambiguous' ? (details.runs ?? details.gates) : undefined
   return Array.isArray(fitting) ? fitting.filter(each => typeof each === 'string').map(oneLine) : []
 }
 
-/** The places in a team file or configuration that are wrong, where an error names them. */
+/** Where a team file or configuration is wrong. */
 function problemLines(problems: unknown): readonly string[] {
   if (!Array.isArray(problems)) return []
   return problems.filter(isRecord).map(({ line, column, message, source }) => {
@@ -182,7 +179,6 @@ function problemLines(problems: unknown): readonly string[] {
   })
 }
 
-/** For programs: one line. */
 export function failureJson(failure: Failure): string {
   const { code, message, details, why, next } = failure
   return JSON.stringify({

@@ -4,13 +4,13 @@ import type { MachineView } from './node/views.ts'
 import { heldLine } from './render/machine.ts'
 import type { Drawing } from './render/tasks.ts'
 
-/** The result of a command: `value` as JSON, or lines. */
+/** The result: `value` as JSON, or lines. */
 export function print({ global, terminal }: Context, value: unknown, lines: () => readonly string[]): void {
   if (global.json) printJson({ terminal }, value)
   else printLines({ terminal }, lines())
 }
 
-/** A result with what holds the node up, where something does: a member for programs, a remark for people. */
+/** A result, with what holds the node up as a member for programs or as a remark for people. */
 export function printHeld(
   context: Context,
   value: object,
@@ -29,7 +29,6 @@ export function printLines({ terminal }: Pick<Context, 'terminal'>, lines: reado
   if (lines.length > 0) terminal.out(`${lines.join('\n')}\n`)
 }
 
-/** Something worth saying that is no result. */
 export function remark({ global, terminal }: Context, line: string): void {
   if (!global.quiet && !global.json) terminal.err(`${line}\n`)
 }

@@ -17,16 +17,15 @@ import { type ProgramEnd, type ProgramRun, runProgram } from './spawn.ts'
 import { TOKEN_FILE, withTokenFile } from './token-file.ts'
 
 export interface CommandAdapterOptions {
-  /** The folder that a relative program is relative to: that of the file which has the configuration. */
+  /** What a relative program is relative to: the folder of the file that has the configuration. */
   readonly base?: string | undefined
   readonly clock?: Clock
-  /** The node's environment, of which an agent gets a part. That of this process by default. */
+  /** The node's environment, of which an agent gets a part; this process's by default. */
   readonly environment?: Variables
-  /** Milliseconds between SIGTERM and SIGKILL. */
   readonly grace?: number
   /** Where prompt files and the folders of turns without one are made. */
   readonly temporary?: string
-  /** Where the files with the tokens of turns are made, each in a folder of its own; as `temporary` by default. */
+  /** Where the files with the tokens of turns are made, each in its own folder; as `temporary` by default. */
   readonly tokens?: string | undefined
 }
 

@@ -1,5 +1,4 @@
-// The configuration of a command agent: its fields in a file, its settings as a run keeps them, and the plan made from
-// them. What a schema cannot say (fields that exclude each other) is refused here.
+// The configuration of a command agent: its fields in a file, its settings as a run keeps them, and the plan of a turn.
 
 import { type AgentSettings, err, ok, type Result, type SettingsProblem, type Static, Type } from '@parley/core'
 import { agentDefaults, agentLimits } from '../limits.ts'
@@ -96,7 +95,6 @@ export interface CommandSettings extends AgentSettings {
   readonly args?: readonly string[]
 }
 
-/** What a configuration comes to. */
 export interface CommandPlan {
   /** Program and arguments with their placeholders. */
   readonly command: readonly [string, ...string[]]
@@ -108,7 +106,6 @@ export interface CommandPlan {
   readonly maxOutput: number
 }
 
-/** The settings, from fields that their schemas accept. */
 export function readCommand({ max_output, ...same }: CommandAgent): Result<CommandSettings, SettingsProblem> {
   const maxOutputBytes = parseBytes(max_output ?? agentDefaults.maxOutput)
   if (maxOutputBytes === undefined || maxOutputBytes < 1 || maxOutputBytes > agentLimits.outputBytes)
@@ -162,7 +159,7 @@ function ownCommand(agent: CommandSettings): Result<Program, SettingsProblem> {
   })
 }
 
-/** Said or seen, but never both in different ways. */
+/** The mode that is named and the mode that the placeholders imply must be the same. */
 function promptMode(agent: CommandSettings, args: readonly string[]): Result<PromptMode, SettingsProblem> {
   const argument = args.some(arg => arg.includes('{prompt}'))
   const file = args.some(arg => arg.includes('{prompt_file}'))

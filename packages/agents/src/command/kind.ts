@@ -18,7 +18,7 @@ import { programVersion } from './version.ts'
 
 export interface CommandHost extends Omit<ProgramPlace, 'path'> {
   readonly clock: Clock
-  /** Of which an agent gets a part; its PATH is where programs are looked for. */
+  /** An agent gets a part of it; programs are looked for on its PATH. */
   readonly environment: Variables
   /** Where the tokens of turns are kept; the system's temporary folder by default. */
   readonly tokens?: string | undefined
@@ -60,7 +60,7 @@ export const commandKind: AgentKind<CommandSettings, ProgramPlace, CommandHost> 
     return part && { ...part, help: settings.preset && presets[settings.preset].needs.help }
   },
 
-  /** Only of presets: what another program does with `--version` nobody knows. */
+  /** Only presets: nobody knows what another program does with `--version`. */
   async version({ preset }, { path }) {
     if (preset === undefined) return undefined
     const file = findProgram(preset, path, '/')

@@ -15,11 +15,9 @@ export interface OutputOptions {
   readonly output: OutputName
   readonly clock: Clock
   readonly emit: (event: TurnEvent) => void
-  /** Replaces secrets. */
   readonly hide: (text: string) => string
 }
 
-/** What the output said by its end. */
 export interface OutputEnd {
   readonly text: string
   readonly usage: Usage

@@ -1,9 +1,7 @@
-// What the agent is told, and how it gets into a command line. Placeholders are filled in once: what a prompt says in
-// braces stays what it says.
+// What the agent is told. Placeholders are filled in once: braces in a prompt are left alone.
 
 import type { TurnInput } from '@parley/core'
 
-/** The prompt, then each piece of context as a section of its own. */
 export function promptText({ prompt, context }: Pick<TurnInput, 'prompt' | 'context'>): string {
   const sections = context.map(({ title, text }) => `## ${title.replaceAll(/\s+/g, ' ')}\n\n${text.trimEnd()}\n`)
   return [`${prompt.trimEnd()}\n`, ...sections].join('\n')

@@ -4,9 +4,7 @@ import { agentDefaults } from '../limits.ts'
 import { programAdapter } from './adapter.ts'
 import type { CommandPlan } from './config.ts'
 
-/**
- * Undefined if it did not say in time. A program that hangs, floods or leaves something running is ended like any turn.
- */
+/** Undefined if it did not answer in time. A program that hangs or floods is ended like any turn. */
 export async function programVersion(file: string, path: string): Promise<string | undefined> {
   const plan: CommandPlan = {
     command: [file, '--version'],

@@ -1,5 +1,4 @@
-// The table of all commands, in the order in which people are told of them: name, summary, and the file that is read
-// when the command is used.
+// All commands in the order of the help: name, summary, and the file to load when the command is used.
 import type { Table } from '../command.ts'
 
 export const commandTable: Table = {

@@ -1,5 +1,4 @@
-// Checks of who does the work: programs that are there, credentials that are seen (never their values), and the
-// project's team file.
+// Checks of the agents and the project's team file: programs, and credentials (never their values).
 import { join } from 'node:path'
 import { everyField } from '../guide.ts'
 import type { AgentView } from '../node/views.ts'
@@ -9,7 +8,6 @@ import { type Finding, ok, type Probes, problem, warning } from './check.ts'
 
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The user's own folder. */
   readonly home: string
 }
 
@@ -46,7 +44,6 @@ function ready(agent: AgentView, probes: Probes, { env, home }: Surroundings): F
   return warning(name, `${oneLine(agent.program)}${version}, but no credentials were found`, needs.help)
 }
 
-/** What is wrong with the text of a team file, for people; nothing where it is valid. */
 export type TeamProblems = (text: string, file: string) => readonly string[]
 
 export function team(probes: Probes, project: string, problemsOf: TeamProblems): Finding {

@@ -1,5 +1,4 @@
-// Checks of the deployment model: which one is kept, whether the running node keeps the same, and where the secret is
-// that seals or proves content.
+// Checks of the deployment model and of the secret that seals or proves content.
 import { join } from 'node:path'
 import type { Result } from '@parley/core'
 import { type Config, KEY_MARK, type ProfilePaths } from '@parley/node'
@@ -12,7 +11,6 @@ const MODELS: { readonly [M in Config['values']['deployment']]: string } = {
   'zero-trust': 'content is sealed with a key for each workspace; isolating agents from each other is up to you',
 }
 
-/** Nothing where the configuration cannot be read: that is told elsewhere. */
 export function deployment(
   probes: Probes,
   paths: ProfilePaths,

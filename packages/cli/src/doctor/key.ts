@@ -1,5 +1,4 @@
-// The checks of the profile's key, which a node refuses to start with where it is lost, damaged or exchanged, and of
-// the daily ledger: one that cannot be read stops every turn of a profile that has a daily budget.
+// Checks of the profile's key and of its daily ledger. An unreadable ledger stops every turn of a profile with a budget.
 import type { ParleyError } from '@parley/core'
 import { ledgerProblem } from '@parley/node'
 import { oneLine } from '../render/text.ts'
@@ -9,7 +8,6 @@ const CHECK = 'key'
 
 export function key(wrong: ParleyError | undefined): Finding {
   if (!wrong) return ok(CHECK, 'matches the profile, or there is none yet')
-  // The message says what is wrong, and from there on what to do about it.
   const [what, ...next] = oneLine(wrong.message).split(/(?<=\.) (?=Restore )/)
   return problem(
     CHECK,
@@ -18,7 +16,6 @@ export function key(wrong: ParleyError | undefined): Finding {
   )
 }
 
-/** Nothing where it can be read, or there is none. */
 export function ledger(profile: string): readonly Finding[] {
   const damage = ledgerProblem(profile)
   return damage ? [problem('ledger', oneLine(damage.problem), damage.remedy)] : []

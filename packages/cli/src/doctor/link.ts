@@ -1,5 +1,4 @@
-// Checks of the link (ALP): whether there is a key, whether the list of peers can be used, where the node listens, and
-// who waits to be let in. Clocks of others cannot be seen from here: `parley ping` tells.
+// Checks of the link (ALP): the key, the list of peers, where the node listens, and waiting strangers.
 import { join } from 'node:path'
 import type { Result } from '@parley/core'
 import type { Config, LinkLook, ProfilePaths } from '@parley/node'
@@ -15,7 +14,6 @@ const RESTART = 'When its runs can pause: parley down, then parley up.'
 
 type Link = NonNullable<NodeStatus['link']>
 
-/** Nothing where the configuration cannot be read: that is told elsewhere. */
 export async function link(
   probes: Probes,
   paths: ProfilePaths,
@@ -24,7 +22,6 @@ export async function link(
   look: (config: Config) => LinkLook,
 ): Promise<readonly Finding[]> {
   if (!config.ok) return []
-  // A node of another version may say nothing of it.
   const status = running.status?.link
   if (!config.value.values.alp)
     return [
@@ -40,7 +37,7 @@ export async function link(
   return [await live(running, status, seen, config.value)]
 }
 
-/** The key is made when a profile is first used; one that is gone later is another matter. */
+/** The first node creates the key; later it must exist. */
 function keyless(probes: Probes, paths: ProfilePaths, { key }: LinkLook): Finding | undefined {
   if (probes.file(key)) return undefined
   if (!probes.file(join(paths.folder, 'trail'))) return ok(CHECK, 'no key yet: the first node creates it')

@@ -31,7 +31,7 @@ export async function node(connect: () => Promise<NodeClient>, version: string):
         ),
       }
     if (code === 'node_not_running') return { finding: ok('node', 'not running; commands start one when they need it') }
-    // One that is there holds the profile: another cannot be run beside it.
+    // It holds the profile: no other node can start.
     if (details.pid !== undefined && code === 'node_unreachable') {
       return { finding: problem('node', message, next.join(' ')) }
     }
@@ -60,10 +60,7 @@ const CLOSED = 'No node starts until this is fixed. Keep everything else in the 
 const KEEP =
   "Do not change the profile's folder; compare it with a backup or an export. `parley trail verify` shows the first finding of each run, with --json all of them."
 
-/**
- * `look`: what would keep a node from opening the record. One that runs has opened it before, and would not start
- * again.
- */
+/** `look` finds what would keep the next node from opening the record, even while one runs. */
 export async function trail(
   { api, status, finding }: NodeCheck,
   probes: Probes,
@@ -90,7 +87,7 @@ export async function trail(
   }
 }
 
-/** With a node there, turns are its own. Without one, nobody watches over them. */
+/** A running node supervises its turns. */
 export function leftovers({ api }: NodeCheck, probes: Probes, socket: string): Finding {
   const turns = probes.turns(socket)
   if (turns.length === 0) return ok('processes', 'no turn is running')
@@ -103,7 +100,6 @@ export function leftovers({ api }: NodeCheck, probes: Probes, socket: string): F
   )
 }
 
-/** Nothing where no node runs. A node of another version may say nothing of it. */
 export function machine({ status }: NodeCheck, now: Ticks): readonly Finding[] {
   if (!status) return []
   const held = status.machine

@@ -25,13 +25,11 @@ export function folder(probes: Probes, paths: ProfilePaths): Finding {
   )
 }
 
-/** Modes and owners have nothing to do with it. */
 function faulty(place: string, { code }: MachineFault): Finding {
   const remedy = `${faultRemedy(code)}${code === 'EROFS' ? '' : ' PARLEY_HOME names another place.'}`
   return problem('profile', `${place} cannot be written: ${machineFaultText({ code })}`, remedy)
 }
 
-/** What a person can do about a fault of the machine. */
 export function faultRemedy(code: MachineCode): string {
   switch (code) {
     case 'EROFS':
@@ -47,7 +45,7 @@ export function faultRemedy(code: MachineCode): string {
   }
 }
 
-/** The node mends the rights of the profile's own folder by itself, so those of the folders in it are looked at too. */
+/** The node repairs the mode of the folder itself, so the folders in it are checked, too. */
 function unwritable(probes: Probes, paths: ProfilePaths): string | undefined {
   const trail = join(paths.folder, 'trail')
   const index = join(paths.folder, 'trail.index.db')
@@ -56,7 +54,6 @@ function unwritable(probes: Probes, paths: ProfilePaths): string | undefined {
   return [paths.folder, ...there].find(path => !probes.writable(path))
 }
 
-/** It is made where its nearest folder allows it. */
 function unmade(probes: Probes, { folder }: ProfilePaths): Finding {
   const place = nearest(probes, folder)
   const fault = probes.writeFault(place)
@@ -76,9 +73,7 @@ function nearest(probes: Probes, folder: string): string {
   return place
 }
 
-/**
- * What is in the profile is for its owner only: the secret makes tokens, and whoever reaches the socket is the owner.
- */
+/** The secret makes tokens, and anyone who reaches the socket acts as the owner. */
 export function permissions(probes: Probes, paths: ProfilePaths): Finding {
   const alp = join(paths.folder, 'alp')
   const open = [
@@ -91,7 +86,7 @@ export function permissions(probes: Probes, paths: ProfilePaths): Finding {
     { path: join(alp, 'alp.sock'), right: '600' },
   ].filter(({ path }) => {
     const found = probes.file(path)
-    // A folder in the place of a file is told elsewhere: closing it helps nobody.
+    // A folder in place of a file is another problem, which chmod does not fix.
     const isMeant = found?.folder === (path === paths.folder)
     return found !== undefined && isMeant && (found.mode & 0o077) !== 0
   })
@@ -139,7 +134,7 @@ export function socket(probes: Probes, paths: ProfilePaths): Finding {
   return ok('socket', `${paths.socket}, since the path of the profile is too long for one`)
 }
 
-/** The same as the node and every command look for before they use it. */
+/** The same rules as those of the node and of every command. */
 function notOurs({ user }: Probes, { folder, owner, mode }: FileFacts): string | undefined {
   if (!folder) return 'is not a folder'
   if (user !== undefined && owner !== user) return 'belongs to another user'

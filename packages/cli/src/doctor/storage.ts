@@ -1,5 +1,4 @@
-// Checks of where the record is kept (W-TRAIL-26): whether there is a second copy, whether it would outlive this disk,
-// whether it can be written and follows, and what of the storage life cycle failed.
+// Checks of the second copy of the record (W-TRAIL-26), and of failed work of the storage life cycle.
 import { join } from 'node:path'
 import type { Result } from '@parley/core'
 import type { Config, ProfilePaths } from '@parley/node'
@@ -11,7 +10,6 @@ import { oneLine } from '../render/text.ts'
 import { type Finding, ok, type Probes, problem, warning } from './check.ts'
 import type { NodeCheck } from './node.ts'
 
-/** Nothing where the configuration cannot be read: that is told elsewhere. */
 export async function storage(
   probes: Probes,
   paths: ProfilePaths,
@@ -37,7 +35,7 @@ async function replica(
       'Name a folder on another device as `replica` under `trail` in config.yaml, or keep backups elsewhere.',
     )
   }
-  // The dot follows a link.
+  // The dot makes a link resolve.
   const found = probes.file(join(folder, '.'))
   if (!found?.folder)
     return problem(
@@ -62,7 +60,6 @@ async function replica(
   return ok('replica', oneLine(folder))
 }
 
-/** What the node says of it, where there is one. */
 async function inUse(folder: string, { api, status }: NodeCheck): Promise<Finding | undefined> {
   if (!api || !status) return undefined
   let tiers: TiersView
@@ -88,7 +85,6 @@ async function inUse(folder: string, { api, status }: NodeCheck): Promise<Findin
   return undefined
 }
 
-/** A node of another version may say nothing of it. */
 function faults({ status }: NodeCheck): readonly Finding[] {
   const [first, ...rest] = status?.storage?.faults ?? []
   if (!first) return []

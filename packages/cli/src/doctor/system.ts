@@ -22,7 +22,7 @@ export async function git(probes: Probes): Promise<Finding> {
   return problem('git', `${version} is too old`, `Install git ${doctorLimits.git.join('.')} or newer: merges need it.`)
 }
 
-/** Open files and, on Linux, watches: many agents at once need many of both. */
+/** Many agents at once need many of both. */
 export function limits(probes: Probes): readonly Finding[] {
   const table = probes.text('/proc/self/limits')
   const files = /^Max open files\s+(\S+)/m.exec(table ?? '')?.[1]

@@ -1,5 +1,4 @@
-// From the words of a command line to a command with its flags, on the parser of Node. What is unknown or missing is a
-// wrong usage that names the nearest known word and the usage line.
+// Parses a command line, with the parser of Node. Complaints name the nearest known word and the usage line.
 import { parseArgs } from 'node:util'
 import {
   type Argument,
@@ -24,7 +23,7 @@ export type Parsed =
       readonly global: GlobalFlags
       readonly input: Input
     }
-  /** Help of a command, of a group, or of everything. */
+  /** On a command, on a group, or on everything. */
   | { readonly kind: 'help'; readonly topic: string | undefined; readonly global: GlobalFlags }
   | { readonly kind: 'version'; readonly global: GlobalFlags }
   | { readonly kind: 'wrong'; readonly failure: Failure; readonly global: GlobalFlags }
@@ -61,7 +60,7 @@ export async function parseCommandLine(args: readonly string[], table: Table): P
   }
   const group = table.groups.find(each => each.name === word)
   const second = group ? tokensOf(after, GLOBAL_FLAGS).find(token => token.kind === 'positional') : undefined
-  // Help on a group is help on all of it, also where the word alone does something.
+  // Also if the first word alone is a command.
   if (lenient.help && group && !second) return { kind: 'help', topic: word, global: lenient }
   const name = second ? `${word} ${second.value}` : (group?.alone ?? word)
   const found = table.commands.find(([each]) => each === name)
@@ -85,7 +84,7 @@ function parseFor(found: NamedCommand, args: readonly string[], wrong: (failure:
   const tokens = tokensOf(args, all)
   const { flags, failure } = valuesOf(tokens, all, usage)
   const global = globalsOf(tokens)
-  // Whoever asks for help gets it, whatever else is wrong.
+  // --help wins over every mistake.
   if (global.help) return { kind: 'help', topic: found.name, global }
   if (failure) return wrong(failure)
   const words = tokens.filter(({ kind }) => kind === 'positional').map(({ value }) => value!)
@@ -107,7 +106,7 @@ function tokensOf(args: readonly string[], flags: FlagTable): readonly Token[] {
   return parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens
 }
 
-/** What is known of the global flags even where the line is wrong: whether the complaint has to be JSON. */
+/** Also of a wrong line: the complaint may have to be JSON. */
 function globalsOf(tokens: readonly Token[]): GlobalFlags {
   const given = (name: string) => tokens.some(token => token.kind === 'option' && token.name === name)
   return {

@@ -98,7 +98,6 @@ function flagLines(flags: FlagTable, width: number): readonly string[] {
   )
 }
 
-/** A name and what it means, the meaning wrapped beside it. */
 function pairs(rows: readonly (readonly [string, string])[], width: number): readonly string[] {
   const left = Math.max(...rows.map(([name]) => name.length))
   const right = Math.max(20, width - left - 4)

@@ -1,5 +1,4 @@
-// Asks a peer on behalf of a person: shows the answer as it comes where somebody watches, prints it once where nobody
-// does, and cancels the turn there at Ctrl-C.
+// Asks a peer for a person: streams the answer to a terminal, prints it whole elsewhere, and cancels the turn at Ctrl-C.
 import type { Context } from '../command.ts'
 import { peerFailure } from '../commands/peers/peer-failure.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
@@ -46,7 +45,7 @@ export async function askPeer(context: Context, api: NodeClient, input: Input<'/
   return EXIT.failed
 }
 
-/** For programs: what was asked for, without the mark of the stream. */
+/** Without the tag of the stream. */
 function plainAnswer({ type: _, ...answer }: AnswerView): Omit<AnswerView, 'type'> {
   return answer
 }
@@ -61,10 +60,7 @@ function cancelled(context: Context, peer: string, answer: AnswerView | undefine
   return EXIT.interrupted
 }
 
-/**
- * Ctrl-C. The first cancels the turn there and waits a moment for what it has cost; where the peer does not take a
- * cancel, hanging up ends the turn as well. The second leaves at once.
- */
+/** The first Ctrl-C cancels the turn and waits for its cost, or hangs up; the second leaves at once. */
 class Stop {
   session = ''
   asked = false
@@ -99,7 +95,7 @@ class Stop {
       return
     }
     this.asked = true
-    // Without its name another turn of ours could be meant.
+    // Without its session another turn of ours could be cancelled.
     if (this.session === '') {
       this.#hangUp.abort()
       return

@@ -1,5 +1,5 @@
-// Follows a run until it is over, somebody leaves, or a question has to be answered. The run does not depend on this:
-// when the node dies it is reached again, and when the person goes, the run goes on.
+// Follows a run until it is over, the person leaves, or a question has to be answered. The run does not depend on it:
+// if the node dies, it is started again.
 import type { Context } from '../command.ts'
 import { asFailure, Failure } from '../failure.ts'
 import { cliLimits } from '../limits.ts'
@@ -14,22 +14,17 @@ import { Screen } from './screen.ts'
 
 export type Followed =
   | { readonly kind: 'over'; readonly view: RunView }
-  /** Something waits for an answer. */
   | { readonly kind: 'gate'; readonly gate: GateView; readonly view: RunView }
-  /** Ctrl-C. */
   | { readonly kind: 'interrupted'; readonly view: RunView | undefined }
 
 export interface FollowOptions {
-  /** Keys of gates that were answered or are left to others: they do not stop the following. */
+  /** Keys of gates that need no attention. */
   readonly passed?: ReadonlySet<string>
-  /** Warnings that were shown already; what is shown here is added. */
+  /** Shown warnings; new ones are added. */
   readonly told?: Set<string>
 }
 
-/**
- * A task that asks a second time has the same gate, but it waits since another moment. And what could wait while others
- * were at work comes up once more when nothing else can go on.
- */
+/** A second question of a task has the same gate but a new time. Everything comes up again when the run is stuck. */
 export function gateKey({ id, since }: GateView, view: RunView): string {
   return `${id} ${since} ${isStuck(view)}`
 }
@@ -57,8 +52,7 @@ export async function follow(
       const gate = view.gates.find(each => !passed.has(gateKey(each, view)))
       if (isOver(view.state)) found = { kind: 'over', view }
       else if (gate) found = { kind: 'gate', gate, view }
-      // What is wrong from the start is said at the start. Where something is drawn in place, the end tells of what
-      // comes later.
+      // Early warnings are shown now; on a live display, later ones are shown at the end.
       if (found?.kind !== 'over' && (!drawn || !context.terminal.live)) tellWarnings(context, view, told)
       if (!context.terminal.live) held = tellMachine(context, held, view)
       if (found?.kind !== 'gate') {
@@ -78,14 +72,14 @@ export async function follow(
   }
 }
 
-/** Said when it begins and when it is over; whether it is on. */
+/** Remarks on changes only. Returns whether it is held. */
 function tellMachine(context: Context, held: boolean, { machine }: RunView): boolean {
   if (machine && !held) remark(context, heldLine(machine, drawing(context)))
   if (!machine && held) remark(context, SOUND_AGAIN)
   return machine !== undefined
 }
 
-/** The node went while it was held up: that is what whoever waited has to know. */
+/** The node died while it was held up: the user has to know that. */
 function leftHeld(machine: MachineView, thrown: unknown): Failure {
   const { message } = asFailure(thrown)
   return new Failure('machine_fault', machine.message, {
@@ -104,7 +98,7 @@ function tellWarnings(context: Context, { warnings }: RunView, told: Set<string>
   }
 }
 
-/** The views of a run, over losses of the node: it is started again, a few times in a row at most. */
+/** Survives losses of the node, up to a few in a row. */
 async function* steadyViews(
   context: Context,
   first: NodeClient,
@@ -134,7 +128,7 @@ async function* steadyViews(
     try {
       api = await context.connect()
     } catch (thrown) {
-      // The next round fails at once on the old connection, and counts.
+      // The next round fails on the old connection, which counts.
       if (losses >= cliLimits.reconnects) throw thrown
     }
   }
@@ -156,7 +150,7 @@ function pause({ clock }: Context, milliseconds: number, signal: AbortSignal): P
 
 interface Display {
   show(view: RunView): void
-  /** `away`: what is on the screen is in the way of what comes next. */
+  /** `away`: remove the display. */
   end(away: boolean): void
 }
 

@@ -6,9 +6,8 @@ import { drawing, printLines } from '../output.ts'
 import { untilLines } from '../render/show.ts'
 import { lines, oneLine, wrap } from '../render/text.ts'
 
-/** An answer to a gate; `changes` are the fields that `modify` changes. */
+/** `changes`: the fields that `modify` changes. */
 export type Decision = Omit<Input<'/gates/respond'>, 'gate' | 'passphrase'>
-/** An answer to a question: words, the end of the work, or the coordinator is to see to it. */
 export type Reply = Omit<Input<'/escalations/respond'>, 'question' | 'passphrase'>
 export type GateChoice = Decision | Reply
 
@@ -17,7 +16,6 @@ export async function answerGate(api: NodeClient, { id }: GateView, choice: Gate
   else await api.gates.respond({ gate: id, ...choice })
 }
 
-/** `later` leaves it to another time, `leave` leaves the terminal. */
 export async function decideGate(context: Context, gate: GateView): Promise<GateChoice | 'later' | 'leave'> {
   return gate.kind === 'question' ? askReply(context, gate) : askGate(context, gate)
 }
@@ -69,7 +67,7 @@ async function askReply(context: Context, gate: GateView): Promise<Reply | 'late
   return typed.trim() === '' ? 'later' : { answer: 'envelope', text: typed.trim() }
 }
 
-/** What is asked, and as much of what it is about as says something to people. */
+/** The question and the readable part of its subject. */
 export function aboutLines(context: Context, gate: GateView): readonly string[] {
   const { paint, width, now } = drawing(context)
   const who = gate.kind === 'question' && gate.task !== undefined ? `${oneLine(gate.task)} asks: ` : ''
@@ -82,7 +80,7 @@ export function aboutLines(context: Context, gate: GateView): readonly string[] 
   ]
 }
 
-/** The words in a subject: a prompt, a letter, a proposal. */
+/** A prompt, a message, a conflict or a proposal. */
 function subjectTexts({ subject }: GateView): readonly string[] {
   const about = (subject ?? {}) as {
     readonly description?: unknown
@@ -94,7 +92,7 @@ function subjectTexts({ subject }: GateView): readonly string[] {
   return found.filter(text => typeof text === 'string').filter(text => text.trim() !== '')
 }
 
-/** Asks until one of the words is typed, or its first letter; undefined where nothing more is. */
+/** Asks until the answer is one of the words or its first letter; undefined at Ctrl-C or the end of input. */
 export async function choose<const Word extends string>(
   words: readonly Word[],
   asked: () => Promise<string | undefined>,
@@ -107,7 +105,7 @@ export async function choose<const Word extends string>(
   }
 }
 
-/** Undefined for Ctrl-C and for the end of input. */
+/** Undefined at Ctrl-C and at the end of input. */
 export async function ask({ terminal }: Context, question: string): Promise<string | undefined> {
   const controller = new AbortController()
   const takeBack = terminal.onInterrupt(() => controller.abort())

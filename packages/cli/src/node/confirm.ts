@@ -1,5 +1,5 @@
-// The passphrase that answers may need: asked for where the node wants it and somebody is there to type it, or read
-// from standard input where they say so. It is never an argument, and it is forgotten soon.
+// The passphrase that answers may require: asked for when the node wants it, or read from standard input. It is never
+// an argument, and it is soon forgotten.
 import type { Clock } from '@parley/core'
 import type { FlagSpec } from '../command.ts'
 import { asFailure, Failure } from '../failure.ts'
@@ -7,7 +7,6 @@ import { cliLimits } from '../limits.ts'
 import type { Terminal } from '../terminal.ts'
 import type { Calls, NodePath } from './client.ts'
 
-/** For every command that answers. */
 export const PASSPHRASE_FLAG = {
   'passphrase-stdin': { summary: 'Read the passphrase from standard input, if answers require one (gates.confirm)' },
 } as const satisfies Readonly<Record<string, FlagSpec>>
@@ -15,7 +14,6 @@ export const PASSPHRASE_FLAG = {
 export interface Confirming {
   readonly terminal: Terminal
   readonly clock: Clock
-  /** Somebody can be asked. */
   readonly asks: boolean
   readonly fromInput: boolean
 }
@@ -26,7 +24,6 @@ const ANSWERS: ReadonlySet<string> = new Set<NodePath>([
   '/workspaces/salvage',
 ])
 
-/** Answers carry the passphrase, as far as the node wants one. */
 export function confirming(calls: Calls, options: Confirming): Calls {
   const known = new KnownPassphrase(options)
   return {
@@ -64,7 +61,7 @@ class KnownPassphrase {
     }
   }
 
-  /** What was typed a moment ago is good for the next gate of the same plan. */
+  /** A recent passphrase also serves the next gate of the plan. */
   async #recent(): Promise<string | undefined> {
     const { fromInput, terminal, clock } = this.#options
     if (fromInput && this.#passphrase === undefined) this.#keep(firstLine(await terminal.input()))
@@ -82,7 +79,6 @@ export function firstLine(text: string): string {
   return text.split(/\r?\n/, 1)[0] ?? ''
 }
 
-/** Refuses with `interrupted` where nobody typed anything to the end. */
 export async function askPassphrase(terminal: Terminal, question: string): Promise<string> {
   const typed = await terminal.askSecret(question)
   if (typed !== undefined) return typed

@@ -1,5 +1,4 @@
-// Why there is no node to talk to, as far as it can be seen from outside: a profile that was mistyped, a configuration
-// that is not valid, a key that is lost, a process that does not answer.
+// Why there is no node to talk to: a mistyped profile, an invalid configuration, a lost key, a hanging process.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { CallError } from '@parley/call'
@@ -9,10 +8,7 @@ import { Failure } from '../failure.ts'
 import { cliLimits } from '../limits.ts'
 import { suggest } from '../line/suggest.ts'
 
-/**
- * A profile that somebody names and that is not there is more likely mistyped than wanted: reading commands do not make
- * it.
- */
+/** A named profile that does not exist is probably mistyped: reading commands do not create it. */
 export async function refuseSlip(flag: string | undefined, env: Environment['env']): Promise<void> {
   if (flag === undefined && !env.PARLEY_PROFILE) return
   const paths = await pathsOf(flag, env)
@@ -36,10 +32,7 @@ async function pathsOf(flag: string | undefined, env: Environment['env']) {
   return paths.ok ? paths.value : undefined
 }
 
-/**
- * What can be seen from here of why a node is not there: a configuration that is not valid, a lost key, or a process
- * that does not answer.
- */
+/** A better error if the cause is visible from here. */
 export async function explained(
   error: ParleyError,
   flag: string | undefined,
@@ -56,7 +49,7 @@ export async function explained(
   }
   const paths = await pathsOf(flag, env)
   const pid = paths && readNodeFile(paths.nodeFile)?.pid
-  // It does not listen any more and has not ended: whoever asked for its stop wants to know.
+  // It no longer listens but has not ended, which somebody who stopped it wants to know.
   if (error.code === 'node_not_running' && pid !== undefined && isLeftNode(pid))
     return new ParleyError(error.code, error.message, {
       retryable: true,
@@ -78,9 +71,7 @@ function unwritable(error: ParleyError, code: string): Failure {
   })
 }
 
-/**
- * A process that was stopped (SIGSTOP, Ctrl-Z) is told at once, where the system shows it; nobody has to wait for it.
- */
+/** A node that was stopped (SIGSTOP, Ctrl-Z) is reported at once. */
 export async function refuseStopped(flag: string | undefined, env: Environment['env']): Promise<void> {
   const { readNodeFile } = await import('@parley/node/commands')
   const paths = await pathsOf(flag, env)
@@ -116,7 +107,6 @@ function isStopped(pid: number): boolean {
   }
 }
 
-/** It is there, and did not say anything. */
 function silent({ code, cause }: ParleyError): boolean {
   if (code === 'node_start_failed') return true
   return code === 'node_unreachable' && cause instanceof CallError && cause.code === 'TIMEOUT'
@@ -133,7 +123,6 @@ function isLeftNode(pid: number): boolean {
   }
 }
 
-/** Resolves to whether the process has ended by the time that a stop may take. */
 export async function endedInTime(pid: number, clock: Clock): Promise<boolean> {
   for (let waited = 0; !hasEnded(pid); waited += cliLimits.downLookMs) {
     if (waited >= cliLimits.downMs) return false

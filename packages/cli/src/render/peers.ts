@@ -6,7 +6,6 @@ import { table } from './grid.ts'
 import type { Drawing } from './tasks.ts'
 import { oneLine } from './text.ts'
 
-/** The command that somebody else pastes to pin this profile. */
 export function pinningLine(invitation: string): string {
   return `parley peers add ${invitation}`
 }

@@ -1,5 +1,4 @@
-// The plan before it is approved: the tree of tasks, and on request every task in full, with what is run, what it may
-// change and who judges it. A person who says yes has seen it.
+// The plan before it is approved: the tree of tasks, and on request every task in full.
 import { commandText, describeAgent, type Team } from '@parley/node'
 import type { PlanTaskView, RunView } from '../node/views.ts'
 import { duration, plural, shortId } from './format.ts'
@@ -20,7 +19,6 @@ export function planLines(view: RunView, drawing: Drawing): readonly string[] {
   ]
 }
 
-/** `team` is known where a team file was given. */
 export function planDetails(view: RunView, team: Team | undefined, drawing: Drawing): readonly string[] {
   const { paint, width } = drawing
   const rows = (list: readonly (readonly [string, string])[], indent: string) =>
@@ -84,12 +82,11 @@ function agentOf(team: Team | undefined, name: string): TeamAgent | undefined {
   return team && Object.hasOwn(team.agents, name) ? team.agents[name] : undefined
 }
 
-/** Those who take over where the one before cannot work. */
 function insteadOf(names: readonly string[] = [], team: Team | undefined): readonly (readonly [string, string])[] {
   return names.flatMap(name => [['or', name] as const, ...runsOf(agentOf(team, name))])
 }
 
-/** What is started, and what it is given of the node's surroundings: names only of what is passed on. */
+/** What runs and what it gets; of passed variables only the names. */
 function runsOf(agent: TeamAgent | undefined): readonly (readonly [string, string])[] {
   if (!agent) return []
   const { runs, facts } = describeAgent(agent)

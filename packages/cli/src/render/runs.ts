@@ -19,7 +19,6 @@ import { SYMBOLS, TONES } from './tree.ts'
 
 export function runsTable(runs: readonly RunSummaryView[], drawing: Drawing): readonly string[] {
   const { now } = drawing
-  // What came of a damaged run is not known.
   const known = (run: RunSummaryView, text: string) => (run.state === 'damaged' ? '' : text)
   return table(
     runs,
@@ -37,10 +36,7 @@ export function runsTable(runs: readonly RunSummaryView[], drawing: Drawing): re
   )
 }
 
-/**
- * `verify` holds every entry against the record; what else a run refers to may be lost as well, which whoever shows it
- * is told.
- */
+/** `verify` checks every entry; what else the run refers to may be lost, too. */
 export function damageRemark(runs: readonly RunSummaryView[]): string | undefined {
   const damaged = runs.filter(({ state }) => state === 'damaged')
   const [only] = damaged
@@ -50,7 +46,7 @@ export function damageRemark(runs: readonly RunSummaryView[]): string | undefine
   return `${what}: \`parley trail verify ${name}\` shows the damage, \`parley show ${name}\` why it cannot be read.`
 }
 
-/** A table has one line for each; `parley show` has the rest of an intent. */
+/** The first line; `parley show` has the rest. */
 function firstLine(text: string): string {
   return oneLine(text.split(/\r\n|\r|\n/).find(line => line.trim() !== '') ?? '')
 }
@@ -78,7 +74,6 @@ function triesOf({ attempt, attempts }: PlanTaskView): string {
   return attempt > 0 ? `${attempt}/${attempts}` : ''
 }
 
-/** Below its task: why it failed, waits or was sent back, in full. */
 function whyLines(task: PlanTaskView, { width, now, paint }: Drawing): readonly string[] {
   const { note, state } = task
   const why = note && state !== 'done' ? [note] : []
@@ -136,7 +131,6 @@ export function budgetsTable(budgets: readonly BudgetView[], drawing: Drawing): 
   )
 }
 
-/** As in a team file. */
 export const LIMIT_NAMES = {
   token_limit: 'tokens',
   cost_limit: 'cost',
@@ -181,7 +175,6 @@ export function usersTable(users: readonly UserView[], drawing: Drawing): readon
   )
 }
 
-/** Beside reading what is one's own, which everybody may. */
 const ALL_CAPABILITIES = 16
 
 export function agentsTable(agents: readonly AgentView[], drawing: Drawing): readonly string[] {

@@ -10,7 +10,7 @@ import { stepLines } from './steps.ts'
 import { type Drawing, taskLines } from './tasks.ts'
 import { oneLine, wrap } from './text.ts'
 
-/** `full`: with all that agents said. */
+/** `full`: everything that agents said. */
 export function showLines(view: RunView, drawing: Drawing, full = false): readonly string[] {
   const { paint, width } = drawing
   return [
@@ -62,12 +62,11 @@ function section(title: string, lines: readonly string[], { paint }: Drawing): r
   return lines.length > 0 ? ['', paint('strong', title), ...lines] : []
 }
 
-/** What waits, until when, and the commands that answer it. */
 export function gateLines(gate: GateView, { paint, width, now }: Drawing): readonly string[] {
   const id = shortGate(gate)
   const who = gate.kind === 'question' && gate.task !== undefined ? `${oneLine(gate.task)} asks: ` : ''
   return [
-    // Never cut: whoever answers has to know what was asked.
+    // Never cut: the user must know what was asked.
     ...wrap(`${who}${oneLine(gate.question)}`, width).map(line => paint('warning', line)),
     ...untilLines(gate, now).map(line => `  ${paint('quiet', line)}`),
     ...(isOffer(gate) ? [`  parley salvage ${gate.task} --run ${shortId(gate.run)} shows it first`] : []),
@@ -80,7 +79,6 @@ function isOffer({ id, workspace, task }: GateView): boolean {
   return id === workspace && task !== undefined
 }
 
-/** What happens when nobody answers. */
 export function untilLines({ deadline, fallback, waits_for }: GateView, now: Ticks): readonly string[] {
   if (deadline === undefined) return []
   const left = duration(Math.max(0, between(formatTimestamp(now), deadline, now) ?? 0))

@@ -1,5 +1,4 @@
-// The tasks of a run, one line each as a tree with agent, attempt, time and spend, and below a task what it is doing or
-// why it stopped.
+// The tasks of a run as a tree, with remarks below a task: what it is doing, or why it stopped.
 import { formatTimestamp, type Ticks } from '@parley/core'
 import type { PlanTaskView } from '../node/views.ts'
 import { between, duration, spend } from './format.ts'
@@ -16,7 +15,6 @@ export interface Drawing {
 
 export interface TaskLine {
   readonly task: PlanTaskView
-  /** The task itself, then what belongs to it. */
   readonly lines: readonly string[]
 }
 
@@ -75,7 +73,7 @@ function remarks({ task, below }: TreeRow, { width, paint, now }: Drawing): read
   return found
 }
 
-/** What of its files was not taken over, and what a person should know of those that were. */
+/** Files that were not taken over, and links that deserve attention. */
 export function fileNotes(task: PlanTaskView): readonly string[] {
   const { refused, refused_links = [], dropped = [], outside_links = [], symlinks, state } = task
   const begun = state !== 'waiting' && state !== 'gated' && state !== 'ready'
@@ -88,7 +86,7 @@ export function fileNotes(task: PlanTaskView): readonly string[] {
   ]
 }
 
-/** That it was asked to finish, and what became of what failed work left. */
+/** A request to finish, and what became of the work of a failed task. */
 export function successionNotes({ terminating, salvage }: PlanTaskView, now: Ticks): readonly string[] {
   const notes: string[] = []
   if (terminating) {

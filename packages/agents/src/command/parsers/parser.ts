@@ -20,7 +20,6 @@ export interface Report {
   tool(name: string, state: ToolState, summary?: string): void
   /** The total so far. */
   usage(total: Usage): void
-  /** The turn's final text. */
   result(text: string): void
   blocked(reason: string): void
   /** The agent itself says that it failed. */
@@ -44,29 +43,27 @@ export function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The text, if it is one and says something. */
+/** Text that is not blank. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined
 }
 
-/** A number to add up: what is none counts nothing. */
+/** Anything that is not a number counts as 0. */
 export function countOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : 0
 }
 
-/** A parser that asks the handler for what a line calls its `type`; lines without one are left out. */
+/** Hands each line to the handler of its `type`; other lines are dropped. */
 export function byType(handlers: Readonly<Record<string, Parser>>): Parser {
   return line => {
     if (typeof line.type === 'string' && Object.hasOwn(handlers, line.type)) handlers[line.type]!(line)
   }
 }
 
-/** Why an agent failed or waits, where it says so. */
 export function reasonOf(value: unknown): string {
   return errorText(value) ?? 'the agent gave no reason'
 }
 
-/** What went wrong, of an error that is not the end. */
 export function noticeOf(value: unknown): string {
   return errorText(value) ?? 'an error without a message'
 }

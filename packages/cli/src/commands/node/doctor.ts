@@ -1,5 +1,4 @@
-// `parley doctor`: everything that can be wrong, and how to mend it. It starts nothing and changes nothing, but for a
-// file in the profile's folder that it writes and removes at once.
+// `parley doctor`: everything that can be wrong, and how to fix it. It only writes one file to the profile, and removes it.
 import { command } from '../../command.ts'
 import type { CheckState, Finding, Probes } from '../../doctor/check.ts'
 import { systemProbes } from '../../doctor/probes.ts'

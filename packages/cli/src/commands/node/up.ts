@@ -1,5 +1,4 @@
-// `parley up`: the node in the foreground, one line for each thing that happens; or in the background until it is
-// stopped.
+// `parley up`: the node in the foreground, with its log; or in the background until it is stopped.
 import { type Context, command } from '../../command.ts'
 import { EXIT, type ExitCode, exitCodeOf } from '../../exit.ts'
 import { adviceFor, Failure } from '../../failure.ts'
@@ -61,20 +60,20 @@ export default command({
   },
 })
 
-/** The log where people watch it; for programs one JSON value a line. */
+/** Lines for people; one JSON value per line for programs. */
 function logTo({ terminal, global }: Context) {
   if (!global.json) return { write: (text: string) => terminal.out(text), colour: terminal.paint('good', 'x') !== 'x' }
   return { write: (text: string) => terminal.out(`${JSON.stringify(logEntry(text))}\n`) }
 }
 
-/** From `12:03:04 info  the node is up pid=7`, which is the form that the node gives to whoever watches. */
+/** Reads `12:03:04 info  the node is up pid=7`, the form of the log on a terminal. */
 function logEntry(line: string): Readonly<Record<string, string>> {
   const [, time, level, text] = /^(\d\d:\d\d:\d\d) (\w+) +(.*)$/s.exec(line.trimEnd()) ?? []
   if (time === undefined || level === undefined || text === undefined) return { text: line.trimEnd() }
   return { time, level, text }
 }
 
-/** The code of the error that an exit code of the node stands for, and the exit code of the command. */
+/** The error code and exit code of the command for an exit code of the node. */
 function endOf(code: number, codes: NodeExit): { readonly code: string; readonly exit: ExitCode } {
   const name = Object.entries(codes).find(([, each]) => each === code)?.[0]
   const known = CODES[name as keyof NodeExit]

@@ -27,14 +27,13 @@ interface PinValues {
   readonly allow: readonly string[]
 }
 
-/** Only what was given: the node knows the defaults. */
 export function pinChoices({ alias, address, allow }: PinValues) {
   return { alias, address, allow: allow.length > 0 ? methodsOf(allow) : undefined }
 }
 
 const NONE = 'none'
 
-/** Words with commas or spaces between; `none` alone is an empty list. */
+/** Separated by commas or spaces; `none` alone is an empty list. */
 export function methodsOf(words: readonly string[]): readonly string[] {
   const methods = words.flatMap(word => word.split(/[\s,]+/)).filter(word => word !== '')
   if (methods.length === 1 && methods[0] === NONE) return []
@@ -45,7 +44,7 @@ export function methodsOf(words: readonly string[]): readonly string[] {
   })
 }
 
-/** What a stranger's key leads to; one that fits no stranger, or several, is refused with what helps. */
+/** Adds advice to a refusal of a key that fits no stranger or several. */
 export async function ofStranger<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked
@@ -60,7 +59,6 @@ export async function ofStranger<T>(asked: Promise<T>): Promise<T> {
   }
 }
 
-/** The peer that was pinned, with what a person should know before they rely on it. */
 export function printPinned(context: Context, peer: PeerView): void {
   const { id } = peer
   print(context, { peer }, () => peerLines(peer))

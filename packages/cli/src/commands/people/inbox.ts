@@ -37,7 +37,6 @@ function show(context: Context, list: readonly GateView[], machine: MachineView 
   )
 }
 
-/** Until Ctrl-C. */
 async function* interruptible<T>(
   { terminal }: Context,
   watch: (signal: AbortSignal) => AsyncIterable<T>,

@@ -1,5 +1,4 @@
-// What `approve`, `reject`, `modify` and `reply` share. A run stands for its plan: every task of it that waits is
-// answered by itself.
+// What `approve`, `reject`, `modify` and `reply` share. A run stands for its plan: each waiting task is answered.
 import { type Argument, type Context, command, type Described } from '../../command.ts'
 import { asFailure, Failure } from '../../failure.ts'
 import { cliLimits } from '../../limits.ts'
@@ -23,7 +22,6 @@ export const RESPOND_FLAGS = {
   ...PASSPHRASE_FLAG,
 } as const
 
-/** `approve` and `reject`. */
 export function verdict(decision: 'approve' | 'reject', described: Described) {
   return command({
     ...described,
@@ -77,7 +75,7 @@ function answeredLines(views: readonly GateView[], ids: readonly string[], done:
 
 type Meant = readonly [GateView, ...GateView[]]
 
-/** What a person means by a name, or by none, as the node decides it. */
+/** The node decides which gates a name, or no name, means. */
 export async function meant({ api }: Context, name: string | undefined, kind: GateView['kind']): Promise<Meant> {
   try {
     const { gates } = await api.gates.find({ name, kind })
@@ -94,7 +92,6 @@ export async function meant({ api }: Context, name: string | undefined, kind: Ga
   }
 }
 
-/** The whole plan by its run. */
 function nameOf([first, ...others]: Meant): string {
   return others.length === 0 ? first.id : first.run
 }

@@ -1,5 +1,4 @@
-// `parley abort`: ends a run, or the work on one of its tasks, at once or with time to finish. Unlike other commands it
-// never takes the newest run by itself.
+// `parley abort`: ends a run or one of its tasks, at once or after a grace period. It never defaults to the newest run.
 import { command } from '../../command.ts'
 import { print } from '../../output.ts'
 import { duration } from '../../render/format.ts'

@@ -1,5 +1,4 @@
-// `parley budget`: what the profile has spent today; what a run and its tasks may use, how far they have, and higher
-// limits.
+// `parley budget`: what the profile has spent today; the limits of a run and its tasks, and raising them.
 import { type Context, command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import type { BudgetLimit, TodayView } from '../../node/views.ts'
@@ -29,7 +28,7 @@ export default command({
   async run(context, { flags, words }) {
     const [named, ...raises] = words
     if (named === undefined) return today(context, flags.task)
-    // Read only where something is raised: it brings the whole node with it.
+    // Loads the whole node, so only if something is raised.
     const units = raises.length > 0 ? await import('@parley/node') : undefined
     const wanted = raises.map(word => raiseOf(word, units!))
     const { run } = await context.api.runs.show({ run: named })

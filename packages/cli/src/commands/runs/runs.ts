@@ -23,7 +23,7 @@ export default command({
   async run(context, { flags }) {
     const limit = limitOf(flags.limit, cliLimits.runs, cliLimits.mostRuns)
     const states = flags.state as readonly ListedState[]
-    // One more than is shown tells whether there are more.
+    // One more than is shown, to know whether there are more.
     const asked = Math.min(limit + 1, cliLimits.mostRuns)
     const { runs: found } = await context.api.runs.list({
       limit: asked,

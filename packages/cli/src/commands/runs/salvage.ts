@@ -47,7 +47,7 @@ export default command({
   },
 })
 
-/** Undefined: nothing was decided. */
+/** Undefined: no decision. */
 async function decided(context: Context, task: string): Promise<boolean | undefined> {
   if (!context.terminal.interactive || context.global.json) {
     remark(context, `Nothing was decided. parley salvage ${task} --yes keeps it, --discard discards it.`)
@@ -83,7 +83,6 @@ function outcome({ state, files, reason }: SalvageView, task: string, run: strin
   }
 }
 
-/** Asked for, and not there: somebody has to see to it. */
 function exitOf({ state }: SalvageView, take: boolean): ExitCode {
   return take && state === 'discarded' ? EXIT.failed : EXIT.done
 }

@@ -5,10 +5,10 @@ export const END = '<!-- parley:end -->'
 
 export type Marked =
   | { readonly kind: 'added' | 'updated' | 'same'; readonly text: string }
-  /** The markers are not a pair: nothing can be changed without touching what a person wrote. */
+  /** Without a pair of markers any change would touch a person's text. */
   | { readonly kind: 'broken'; readonly why: string }
 
-/** The text with the part between the markers replaced, or added at the end where there are none. */
+/** Replaces the part between the markers, or appends it. */
 export function withSection(text: string, section: string): Marked {
   const block = `${BEGIN}\n${section.trim()}\n${END}`
   const begins = places(text, BEGIN)

@@ -82,7 +82,6 @@ function askMentioned(context: Context, { api, peer, prompt }: Mentioned, detach
   return askPeer(context, api, { peer, prompt })
 }
 
-/** What `solve` and `run` have in common beside the plan. */
 export function startChoices(
   { env }: Context,
   { gates, force }: { readonly gates: string | undefined; readonly force: boolean },
@@ -97,10 +96,7 @@ interface Place {
   readonly project: string
 }
 
-/**
- * The team file and the project that are meant. A team file at the top of a repository is for all of it, as `git` would
- * see it.
- */
+/** A team file at the top of a repository applies to all of it, as in `git`. */
 function placeOf(
   context: Context,
   flags: {
@@ -121,7 +117,7 @@ function placeOf(
   return { file: above, project: dirname(above) }
 }
 
-/** The nearest team file on the way up to the top of the repository; nothing is looked for outside of one. */
+/** The nearest team file between the folder and the top of its repository. */
 function teamAbove(folder: string): string | undefined {
   let found: string | undefined
   for (let place = folder; ; place = dirname(place)) {
@@ -132,7 +128,7 @@ function teamAbove(folder: string): string | undefined {
   }
 }
 
-/** Whether it waits for somebody is known a moment after its start. */
+/** Waits until the run works, has ended, or waits for a person. */
 async function begun({ clock }: Context, api: NodeClient, run: string): Promise<RunView> {
   const controller = new AbortController()
   const cancel = clock.after(cliLimits.begunMs, () => controller.abort())
@@ -158,7 +154,7 @@ export async function start(
     })
   }
   const { readTeamFile } = await import('../../team-file.ts')
-  // Before a node is asked, or even started: what is wrong with the file is told with its lines.
+  // Mistakes in the file are shown with their lines, before a node is even started.
   const team = input.team && readTeamFile(input.team.text, input.team.file, context.cwd)
   const api = await context.connect({ create: true })
   const { startEnvironment } = await import('@parley/node')
@@ -178,7 +174,7 @@ export async function start(
   }
   return attend(context, api, run, {
     yes: input.approved,
-    // The run has them too, without the lines of the file.
+    // The view of the run has the same warnings without line numbers.
     told: warnings.map(each => each.replace(/^line \d+: /, '')),
     ...(team && { team }),
   })

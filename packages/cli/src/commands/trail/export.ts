@@ -1,5 +1,4 @@
-// `parley trail export`: the record of a run as one file that can be verified and imported elsewhere, or as lines of
-// JSON.
+// `parley trail export`: the record of a run as one file, or as lines of JSON.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Context, command } from '../../command.ts'
@@ -61,7 +60,6 @@ export default command({
   },
 })
 
-/** A person who sees a terminal full of bytes is not helped. */
 function notHere(run: string): Failure {
   return new Failure('usage', 'The record of a run is a binary file, not text for a terminal.', {
     next: [

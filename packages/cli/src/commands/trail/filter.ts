@@ -6,7 +6,7 @@ export const FILTER_FLAGS = {
   type: {
     value: 'TYPE',
     many: true,
-    // The registry is read with the node, so only by whoever asks for it.
+    // The registry loads the whole node.
     offers: async () => (await import('@parley/node')).EVENT_TYPES,
     summary: 'Only entries of this type; may be repeated',
   },
@@ -20,7 +20,7 @@ export interface FilterValues {
   readonly workspace: string | undefined
 }
 
-/** Whether there is such a type is for the node to say: it knows what the run has. */
+/** The node refuses unknown types: it knows the vocabulary of the run. */
 export function filterOf({
   type,
   actor,

@@ -44,7 +44,7 @@ export default command({
   },
 })
 
-/** Resolves when the run is over; of a run that only the trail knows, when `signal` fires. */
+/** Resolves when the run is over, or when `signal` fires for a run that only the trail knows. */
 async function awaitEnd(api: NodeClient, run: string, signal: AbortSignal): Promise<void> {
   try {
     for await (const { state } of api.streams.runs.follow({ run }, { signal })) if (isOver(state)) return

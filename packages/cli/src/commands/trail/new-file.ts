@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { link, open, rename, rm } from 'node:fs/promises'
 import { Failure } from '../../failure.ts'
 
-/** Never over something that is there: a record is not replaced by accident. Returns the bytes written. */
+/** Refuses to overwrite a file. Returns the bytes written. */
 export async function writeNewFile(file: string, pieces: AsyncIterable<string | Uint8Array>): Promise<number> {
   const partial = `${file}.${process.pid}.part`
   try {
@@ -17,7 +17,7 @@ export async function writeNewFile(file: string, pieces: AsyncIterable<string | 
   }
 }
 
-/** A link fails where there is a file already; not every file system has links. */
+/** A hard link fails if the file exists; some file systems have no links. */
 async function putInPlace(partial: string, file: string): Promise<void> {
   try {
     await link(partial, file)

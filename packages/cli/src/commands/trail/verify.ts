@@ -82,7 +82,7 @@ async function verifyFile(
   )
   const { paint } = context.terminal
   print(context, report, () => fileReportLines(report, paint))
-  // Not only for whoever reads the result: silence would be taken for proof.
+  // On stderr, so that a pipe does not hide it: silence would be taken for proof.
   if (!context.global.json) for (const line of unprovenLines(report, paint)) context.terminal.err(`${line}\n`)
   return report.sound ? EXIT.done : EXIT.failed
 }
@@ -123,7 +123,7 @@ function contentText({ content, objects, sealed_objects, left_out, bridged }: Ex
   return `${plural(objects, 'object')}${sealed}${gone}`
 }
 
-/** What a sound file does not prove where nobody gave a key. */
+/** What a sound file does not prove if no key was given. */
 function unprovenLines({ signatures, sound }: ExportReport, paint: Paint): readonly string[] {
   if (!sound || signatures === 'trusted') return []
   const why =
