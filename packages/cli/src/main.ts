@@ -27,11 +27,7 @@ export async function main(args: readonly string[], shell: Shell): Promise<ExitC
       terminal.out(parsed.global.json ? `${JSON.stringify({ version: shell.version })}\n` : `${shell.version}\n`)
       return EXIT.done
     case 'help':
-      terminal.out(
-        await helpText(parsed.topic, shell.table, {
-          width: Math.min(terminal.columns, cliLimits.helpColumns),
-        }),
-      )
+      terminal.out(await helpText(parsed.topic, shell.table, Math.min(terminal.columns, cliLimits.helpColumns)))
       return EXIT.done
     case 'command': {
       const { env, cwd, clock, table } = shell

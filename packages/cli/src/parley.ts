@@ -21,7 +21,7 @@ process.exitCode = await main(process.argv.slice(2), {
   clock,
   version: VERSION,
   table: commandTable,
-  terminal: global => systemTerminal({ env, noColor: global['no-color'] }),
+  terminal: global => systemTerminal(env, global['no-color']),
   // Loading code dominates short commands: those that need no node do not load the way to it.
   connect: global => async choice => {
     const { connector } = await import('./node/connect.ts')

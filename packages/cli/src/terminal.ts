@@ -3,6 +3,7 @@
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { StringDecoder } from 'node:string_decoder'
+import type { Environment } from './command.ts'
 import { EXIT } from './exit.ts'
 import { cliLimits } from './limits.ts'
 import { coloured, type Paint, plain } from './render/paint.ts'
@@ -33,12 +34,7 @@ export interface Terminal {
   leave(code: number): void
 }
 
-export interface TerminalOptions {
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly noColor: boolean
-}
-
-export function systemTerminal({ env, noColor }: TerminalOptions): Terminal {
+export function systemTerminal(env: Environment['env'], noColor: boolean): Terminal {
   const { stdout, stderr, stdin } = process
   const capable = env.TERM !== 'dumb'
   const colour = stdout.isTTY === true && capable && !noColor && !env.NO_COLOR

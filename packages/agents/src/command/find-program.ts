@@ -1,7 +1,7 @@
 // Where a program is, as a shell would find it, and what is said where it is not there.
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
-import type { AgentAbsence, MissingPart } from '@parley/core'
+import type { MissingPart } from '@parley/core'
 
 export interface ProgramPlace {
   /** Where programs without a slash are looked for; an agent may have another. */
@@ -10,13 +10,6 @@ export interface ProgramPlace {
   readonly bin?: string | undefined
   /** What programs with a slash are relative to. */
   readonly base?: string | undefined
-}
-
-export const PROGRAM_ABSENCE: AgentAbsence = {
-  code: 'program_missing',
-  description: 'A program of an agent or a check is not there; nothing was started',
-  problem: 'not found, or not executable:',
-  remedy: 'Install what is missing, or name another in the team file or configuration.',
 }
 
 export function missingProgram(program: string, { path, bin, base }: ProgramPlace): MissingPart | undefined {

@@ -12,7 +12,7 @@ import {
   readCommand,
 } from './config.ts'
 import type { Variables } from './environment.ts'
-import { findProgram, inFront, missingProgram, PROGRAM_ABSENCE, type ProgramPlace } from './find-program.ts'
+import { findProgram, inFront, missingProgram, type ProgramPlace } from './find-program.ts'
 import { formatBytes } from './quantities.ts'
 import { programVersion } from './version.ts'
 
@@ -30,7 +30,12 @@ export const commandKind: AgentKind<CommandSettings, ProgramPlace, CommandHost> 
   fields: commandFields,
   ready: Object.fromEntries(presetNames.map(preset => [preset, { preset }])),
   costs: 'profile',
-  absence: PROGRAM_ABSENCE,
+  absence: {
+    code: 'program_missing',
+    description: 'A program of an agent or a check is not there; nothing was started',
+    problem: 'not found, or not executable:',
+    remedy: 'Install what is missing, or name another in the team file or configuration.',
+  },
 
   read: fields => readCommand(fields as CommandAgent),
 

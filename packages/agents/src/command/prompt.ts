@@ -7,14 +7,7 @@ export function promptText({ prompt, context }: Pick<TurnInput, 'prompt' | 'cont
   return [`${prompt.trimEnd()}\n`, ...sections].join('\n')
 }
 
-export interface Placeholders {
-  readonly prompt: string
-  readonly prompt_file: string
-  readonly folder: string
-  readonly base: string
-  readonly agent: string
-  readonly task: string
-}
+export type Placeholders = Readonly<Record<'prompt' | 'prompt_file' | 'folder' | 'base' | 'agent' | 'task', string>>
 
 /** A NUL byte cannot be in an argument. */
 export function fillIn(part: string, values: Placeholders): string {

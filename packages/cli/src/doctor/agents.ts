@@ -2,8 +2,8 @@
 import { join } from 'node:path'
 import { everyField } from '../guide.ts'
 import type { AgentView } from '../node/views.ts'
-import { plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
+import { andMore } from '../render/trail.ts'
 import { type Finding, ok, type Probes, problem, warning } from './check.ts'
 
 export interface Surroundings {
@@ -51,11 +51,8 @@ export function team(probes: Probes, project: string, problemsOf: TeamProblems):
   if (!probes.file(file)) return ok('team file', 'none here; `parley init` writes one')
   const text = probes.text(file)
   if (text === undefined) return problem('team file', `${file} cannot be read`, 'Check its permissions.')
-  const [first, ...rest] = problemsOf(text, file)
+  const problems = problemsOf(text, file)
+  const [first] = problems
   if (first === undefined) return ok('team file', file)
-  return problem(
-    'team file',
-    `${oneLine(first)}${rest.length > 0 ? ` (and ${plural(rest.length, 'more problem')})` : ''}`,
-    `Fix it there.${everyField()}`,
-  )
+  return problem('team file', `${oneLine(first)}${andMore(problems.length, 'problem')}`, `Fix it there.${everyField()}`)
 }

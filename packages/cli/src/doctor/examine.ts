@@ -47,14 +47,15 @@ export async function examine(context: Context, probes: Probes): Promise<readonl
     ...ledger(paths.folder),
   )
   const running = await node(() => context.connect({ start: false, anyVersion: true }), NODE_VERSION)
+  const scene = { probes, paths, config, running }
   findings.push(
-    ...deployment(probes, paths, config, running),
+    ...deployment(scene),
     running.finding,
     ...machine(running, context.clock.now()),
-    await trail(running, probes, paths.folder, () => lookAtRecord(paths)),
-    ...(await storage(probes, paths, config, running)),
-    ...(await link(probes, paths, config, running, lookAtLink)),
-    leftovers(running, probes, paths.socket),
+    await trail(scene, () => lookAtRecord(paths)),
+    ...(await storage(scene)),
+    ...(await link(scene, lookAtLink)),
+    leftovers(scene),
   )
   if (config.ok) {
     findings.push(...agents(await agentDirectory({ config: config.value, env }).list(), probes, { env, home }))

@@ -6,19 +6,15 @@ import { wrap } from '../render/text.ts'
 import { usageOf } from './args.ts'
 import { firstWords, secondWords } from './words.ts'
 
-export interface HelpOptions {
-  readonly width: number
-}
-
-export async function helpText(topic: string | undefined, table: Table, options: HelpOptions): Promise<string> {
+export async function helpText(topic: string | undefined, table: Table, width: number): Promise<string> {
   const found = table.commands.find(([name]) => name === topic)
-  if (found) return commandHelp(await loaded(found), options)
+  if (found) return commandHelp(await loaded(found), width)
   const group = table.groups.find(({ name }) => name === topic)
-  if (group) return groupHelp(group, table, options)
-  return overview(table, options)
+  if (group) return groupHelp(group, table, width)
+  return overview(table, width)
 }
 
-function overview(table: Table, { width }: HelpOptions): string {
+function overview(table: Table, width: number): string {
   return page([
     'Parley lets a team of agents solve an intent, with a record of everything and a person at every gate.',
     '',
@@ -40,7 +36,7 @@ function overview(table: Table, { width }: HelpOptions): string {
   ])
 }
 
-function groupHelp({ name, summary, alone }: Group, table: Table, { width }: HelpOptions): string {
+function groupHelp({ name, summary, alone }: Group, table: Table, width: number): string {
   const of = secondWords(table, name)
   return page([
     `${summary}.`,
@@ -58,7 +54,7 @@ function groupHelp({ name, summary, alone }: Group, table: Table, { width }: Hel
   ])
 }
 
-function commandHelp(found: NamedCommand, { width }: HelpOptions): string {
+function commandHelp(found: NamedCommand, width: number): string {
   const { summary, about, args, flags, examples } = found
   return page([
     `${summary}.`,

@@ -96,31 +96,9 @@ function unanswered(
   })
 }
 
-/** The state stands behind the name, which is in brackets and may contain anything. */
-function isStopped(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const runtime = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T') && runtime.includes('node')
-  } catch {
-    return false
-  }
-}
-
 function silent({ code, cause }: ParleyError): boolean {
   if (code === 'node_start_failed') return true
   return code === 'node_unreachable' && cause instanceof CallError && cause.code === 'TIMEOUT'
-}
-
-/**
- * A number from a file may belong to any process by now: only where the system shows that it is a node does it count.
- */
-function isLeftNode(pid: number): boolean {
-  try {
-    return !hasEnded(pid) && /node|parley/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
-  } catch {
-    return false
-  }
 }
 
 export async function endedInTime(pid: number, clock: Clock): Promise<boolean> {
@@ -131,15 +109,29 @@ export async function endedInTime(pid: number, clock: Clock): Promise<boolean> {
   return true
 }
 
-/** One that nobody has collected yet has ended as well. */
-function hasEnded(pid: number): boolean {
-  if (!isThere(pid)) return true
+/** What the system shows of a process; nothing outside of Linux. The state follows the name, which may hold brackets. */
+function seen(pid: number): { readonly state: string | undefined; readonly command: string } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z')
+    return { state: stat[stat.lastIndexOf(')') + 2], command: readFileSync(`/proc/${pid}/cmdline`, 'utf8') }
   } catch {
-    return !isThere(pid)
+    return undefined
   }
+}
+
+function isStopped(pid: number): boolean {
+  const process = seen(pid)
+  return process?.state === 'T' && process.command.includes('node')
+}
+
+/** By now the number may belong to any process: it counts only if the system shows a node. */
+function isLeftNode(pid: number): boolean {
+  return !hasEnded(pid) && /node|parley/.test(seen(pid)?.command ?? '')
+}
+
+/** A zombie has ended, too. */
+function hasEnded(pid: number): boolean {
+  return !isThere(pid) || seen(pid)?.state === 'Z'
 }
 
 function isThere(pid: number): boolean {

@@ -4,7 +4,7 @@ import type { PlanTaskView, RunView } from '../node/views.ts'
 import { duration, plural, shortId } from './format.ts'
 import type { Paint } from './paint.ts'
 import { type Drawing, taskLines } from './tasks.ts'
-import { cut, lines, oneLine, wrap } from './text.ts'
+import { cut, labelled, oneLine } from './text.ts'
 
 type TeamAgent = Team['agents'][string]
 type PlannedTask = Team['plan'][number]
@@ -21,10 +21,8 @@ export function planLines(view: RunView, drawing: Drawing): readonly string[] {
 
 export function planDetails(view: RunView, team: Team | undefined, drawing: Drawing): readonly string[] {
   const { paint, width } = drawing
-  const rows = (list: readonly (readonly [string, string])[], indent: string) =>
-    list.flatMap(([name, text]) => labelled(name, text, indent, width))
   return [
-    ...rows(
+    ...labelled(
       [
         ['run', view.run],
         ['project', view.project],
@@ -32,27 +30,18 @@ export function planDetails(view: RunView, team: Team | undefined, drawing: Draw
         ...(team ? [['limits', limitsOf(team)] as const] : []),
         ['asked', view.gates[0]?.question ?? ''],
       ],
-      '',
+      width,
     ),
     '',
     ...view.tasks.flatMap(task => [
       `${paint('strong', oneLine(task.id))}: ${oneLine(task.title)}`,
-      ...rows(taskFacts(task, view.intent, team), '  '),
+      ...labelled(taskFacts(task, view.intent, team), width - 2).map(line => `  ${line}`),
       '',
     ]),
     ...(team ? [] : [paint('quiet', 'To see what its agent runs: parley agents, parley config')]),
     paint('quiet', `Answer here, or later with \`parley approve ${shortId(view.run)}\`.`),
   ]
 }
-
-/** With a heading each; a text of several lines keeps them. */
-function labelled(name: string, text: string, indent: string, width: number): readonly string[] {
-  const margin = indent.length + LABEL
-  const wrapped = lines(text.trim()).flatMap(line => wrap(line, Math.max(20, width - margin)))
-  return wrapped.map((line, index) => `${indent}${(index === 0 ? name : '').padEnd(LABEL)}${line}`.trimEnd())
-}
-
-const LABEL = 9
 
 function taskFacts(task: PlanTaskView, intent: string, team: Team | undefined): readonly (readonly [string, string])[] {
   const planned = team?.plan.find(({ id }) => id === task.id)

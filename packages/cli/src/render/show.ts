@@ -1,6 +1,5 @@
 // Everything about one run: the facts, the tree, every step with time and spend, the result.
 import { formatTimestamp, type Ticks } from '@parley/core'
-import { cliLimits } from '../limits.ts'
 import type { GateView, RunView } from '../node/views.ts'
 import { resultLines } from './ending.ts'
 import { between, bytes, duration, moment, plural, shortGate, shortId, spendInFull } from './format.ts'
@@ -8,7 +7,7 @@ import { totalLine } from './live.ts'
 import { warningLines } from './plan.ts'
 import { stepLines } from './steps.ts'
 import { type Drawing, taskLines } from './tasks.ts'
-import { oneLine, wrap } from './text.ts'
+import { labelled, oneLine, wrap } from './text.ts'
 
 /** `full`: everything that agents said. */
 export function showLines(view: RunView, drawing: Drawing, full = false): readonly string[] {
@@ -48,14 +47,7 @@ function facts(view: RunView, drawing: Drawing): readonly string[] {
     ['usage', measured],
     ...(told ? [['spent', told] as const] : []),
   ]
-  return [
-    ...wrap(oneLine(view.intent), width).map(line => paint('strong', line)),
-    ...rows.flatMap(([name, text]) =>
-      wrap(text, Math.max(cliLimits.leastColumns, width - 9)).map(
-        (line, index) => `${paint('quiet', (index === 0 ? name : '').padEnd(9))}${line}`,
-      ),
-    ),
-  ]
+  return [...wrap(oneLine(view.intent), width).map(line => paint('strong', line)), ...labelled(rows, width, paint)]
 }
 
 function section(title: string, lines: readonly string[], { paint }: Drawing): readonly string[] {

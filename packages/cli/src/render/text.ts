@@ -1,5 +1,7 @@
 // Text on a terminal: its width in columns, cutting, padding, wrapping. Text from others is made harmless first.
 import { harmless, oneLine } from '@parley/core'
+import { cliLimits } from '../limits.ts'
+import { type Paint, plain } from './paint.ts'
 
 export { harmless, oneLine }
 
@@ -103,4 +105,20 @@ function pieceUp(word: string, width: number): readonly string[] {
     piece += segment
   }
   return [...pieces, piece]
+}
+
+const LABEL = 9
+
+/** Texts beside their labels; the lines of a text stay lines. */
+export function labelled(
+  rows: readonly (readonly [label: string, text: string])[],
+  width: number,
+  paint: Paint = plain,
+): readonly string[] {
+  const room = Math.max(cliLimits.leastColumns, width - LABEL)
+  return rows.flatMap(([label, text]) =>
+    lines(text.trim())
+      .flatMap(line => wrap(line, room))
+      .map((line, index) => `${paint('quiet', (index === 0 ? label : '').padEnd(LABEL))}${line}`.trimEnd()),
+  )
 }

@@ -1,4 +1,5 @@
 // `parley config`: each value of the configuration and where it came from. It needs no node.
+import type { Config } from '@parley/node'
 import { command } from '../../command.ts'
 import { drawing, print } from '../../output.ts'
 import { table } from '../../render/grid.ts'
@@ -20,12 +21,7 @@ export default command({
   },
 })
 
-interface ShownConfig {
-  readonly paths: { readonly profile: string; readonly folder: string; readonly config: string }
-  readonly entries: readonly { readonly key: string; readonly value: unknown; readonly from: string }[]
-}
-
-function configLines({ paths, entries }: ShownConfig, drawing: Drawing): readonly string[] {
+function configLines({ paths, entries }: Config, drawing: Drawing): readonly string[] {
   return [
     `profile ${oneLine(paths.profile)} in ${oneLine(paths.folder)}`,
     '',

@@ -1,5 +1,5 @@
 // Arguments, flags and readings that the commands about peers share.
-import type { Argument, Context } from '../../command.ts'
+import type { Argument, Context, FlagValues } from '../../command.ts'
 import { asFailure, Failure } from '../../failure.ts'
 import type { PeerView } from '../../node/views.ts'
 import { print, remark } from '../../output.ts'
@@ -21,13 +21,7 @@ export const PIN_FLAGS = {
   },
 } as const
 
-interface PinValues {
-  readonly alias: string | undefined
-  readonly address: string | undefined
-  readonly allow: readonly string[]
-}
-
-export function pinChoices({ alias, address, allow }: PinValues) {
+export function pinChoices({ alias, address, allow }: FlagValues<typeof PIN_FLAGS>) {
   return { alias, address, allow: allow.length > 0 ? methodsOf(allow) : undefined }
 }
 

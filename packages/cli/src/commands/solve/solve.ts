@@ -97,14 +97,7 @@ interface Place {
 }
 
 /** A team file at the top of a repository applies to all of it, as in `git`. */
-function placeOf(
-  context: Context,
-  flags: {
-    readonly team: string | undefined
-    readonly agent: string | undefined
-    readonly project: string | undefined
-  },
-): Place {
+function placeOf(context: Context, flags: Readonly<Record<'team' | 'agent' | 'project', string | undefined>>): Place {
   const { cwd } = context
   const project = resolve(cwd, flags.project ?? '.')
   if (flags.team !== undefined) return { file: resolve(cwd, flags.team), project }

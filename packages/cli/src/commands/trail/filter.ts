@@ -1,4 +1,5 @@
 // The filters that `trail query` and `trail follow` share.
+import type { FlagValues } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import type { Input } from '../../node/client.ts'
 
@@ -14,18 +15,12 @@ export const FILTER_FLAGS = {
   workspace: { value: 'ID', summary: 'Only entries of this workspace' },
 } as const
 
-export interface FilterValues {
-  readonly type: readonly string[]
-  readonly actor: string | undefined
-  readonly workspace: string | undefined
-}
-
 /** The node refuses unknown types: it knows the vocabulary of the run. */
 export function filterOf({
   type,
   actor,
   workspace,
-}: FilterValues): Pick<Input<'/trail/query'>, 'event_type' | 'actor' | 'workspace'> {
+}: FlagValues<typeof FILTER_FLAGS>): Pick<Input<'/trail/query'>, 'event_type' | 'actor' | 'workspace'> {
   const several = type.find(each => each.includes(','))
   if (several !== undefined)
     throw new Failure('usage', `--type takes one type, not '${several}'.`, {

@@ -1,5 +1,6 @@
 // Public keys and heads as they are given to commands that verify.
 import { resolve } from 'node:path'
+import type { FlagValues } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { cliLimits } from '../../limits.ts'
 import type { HeadView } from '../../node/views.ts'
@@ -19,10 +20,7 @@ export const KEY_FLAGS = {
   },
 } as const
 
-export interface KeyValues {
-  readonly key: readonly string[]
-  readonly 'key-file': readonly string[]
-}
+export type KeyValues = FlagValues<typeof KEY_FLAGS>
 
 export async function keysOf(values: KeyValues, cwd: string): Promise<readonly string[]> {
   const texts = [...values.key, ...values['key-file'].map(file => readKeyFile(resolve(cwd, file)))]
