@@ -83,16 +83,11 @@ export async function mayReplaceKey(
 /** `remedy`: advice if there is no such file. */
 export function readTextFile(file: string, remedy = '`parley init` writes a team file; --team names one.'): string {
   return readSmallFile(file, remedy, found => {
-    if (found.isDirectory())
-      throw new Failure('file_unreadable', `${file} is not a team file.`, {
-        why: 'It is a folder.',
-        next: `Name the file in it, such as ${join(file, TEAM_FILE)}`,
-        details: { file },
-      })
+    const isFolder = found.isDirectory()
     if (!found.isFile())
       throw new Failure('file_unreadable', `${file} is not a team file.`, {
-        why: 'It is not a file.',
-        next: 'Name a file.',
+        why: isFolder ? 'It is a folder.' : 'It is not a file.',
+        next: isFolder ? `Name the file in it, such as ${join(file, TEAM_FILE)}` : 'Name a file.',
         details: { file },
       })
     if (found.size > cliLimits.teamFileBytes)

@@ -35,23 +35,16 @@ export async function askPeer(context: Context, api: NodeClient, input: Input<'/
     speech.endLine()
   }
   if (stop.asked) return cancelled(context, input.peer, answer)
-  if (!answer) throw peerFailure(input.peer, noAnswer(), { begun: true })
-  if (global.json) printJson(context, plainAnswer(answer))
+  if (!answer)
+    throw peerFailure(input.peer, new Failure('link_empty_response', 'The answer ended early.'), { begun: true })
+  const { type: _, ...plain } = answer
+  if (global.json) printJson(context, plain)
   else speech.conclude(answer.text)
   if (terminal.seen) remark(context, terminal.paint('quiet', costLine(answer)))
   if (!answer.interrupted && !answer.failed) return EXIT.done
   const what = answer.interrupted ? 'was cancelled there before it finished' : 'failed there'
   remark(context, `The turn of ${oneLine(input.peer)} ${what}.`)
   return EXIT.failed
-}
-
-/** Without the tag of the stream. */
-function plainAnswer({ type: _, ...answer }: AnswerView): Omit<AnswerView, 'type'> {
-  return answer
-}
-
-function noAnswer(): Failure {
-  return new Failure('link_empty_response', 'The answer ended early.')
 }
 
 function cancelled(context: Context, peer: string, answer: AnswerView | undefined): ExitCode {

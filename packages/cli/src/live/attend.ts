@@ -104,39 +104,32 @@ async function decide(
     if (!somebody) {
       // So that somebody who approves it later can read what it is about.
       for (const line of planDetails(view, team, drawing(context)).slice(0, -1)) remark(context, line)
-      throw approvalNeeded(gate, view)
+      throw answerNeeded(gate, view)
     }
     return askPlan(context, view, team)
   }
   if (somebody) return decideGate(context, gate)
   // Stay while other tasks work or a fallback will answer; otherwise nothing would ever happen here.
   if (!isStuck(view) || gate.deadline !== undefined) return 'later'
-  throw gate.kind === 'question' ? replyNeeded(gate) : answerNeeded(gate)
+  throw answerNeeded(gate, view)
 }
 
-function approvalNeeded(gate: GateView, view: RunView): Failure {
-  const id = shortId(view.run)
-  return new Failure('approval_needed', `The run ${id} is waiting: its plan has not been approved.`, {
-    why: 'There is no terminal to ask on, and --yes was not given.',
-    next: `parley approve ${id} starts it, parley reject ${id} rejects it. With --yes the plan is approved beforehand.`,
-    details: { run: view.run, gate: gate.id },
-  })
-}
-
-function replyNeeded(gate: GateView): Failure {
-  return new Failure('reply_needed', `The run ${shortId(gate.run)} waits: ${gate.question}`, {
-    why: `The task ${gate.task} cannot continue without an answer, and there is no terminal to ask on.`,
-    next: `parley reply ${shortGate(gate)} "…" answers it; parley show ${shortId(gate.run)} --follow returns to it.`,
-    details: { run: gate.run, gate: gate.id },
-  })
-}
-
-function answerNeeded(gate: GateView): Failure {
-  const id = shortGate(gate)
-  return new Failure('approval_needed', `The run ${shortId(gate.run)} waits: ${gate.question}`, {
-    why: 'A person has to answer, and there is no terminal to ask on.',
-    next: `parley approve ${id}, or parley reject ${id}; parley show ${shortId(gate.run)} --follow returns to it.`,
-    details: { run: gate.run, gate: gate.id },
+/** Nobody can be asked here. */
+function answerNeeded(gate: GateView, view: RunView): Failure {
+  const [run, id, details] = [shortId(gate.run), shortGate(gate), { run: gate.run, gate: gate.id }]
+  if (isPlan(gate, view))
+    return new Failure('approval_needed', `The run ${run} is waiting: its plan has not been approved.`, {
+      why: 'There is no terminal to ask on, and --yes was not given.',
+      next: `parley approve ${run} starts it, parley reject ${run} rejects it. With --yes the plan is approved beforehand.`,
+      details,
+    })
+  const asks = gate.kind === 'question'
+  const who = asks ? `The task ${gate.task} cannot continue without an answer` : 'A person has to answer'
+  const how = asks ? `parley reply ${id} "…" answers it` : `parley approve ${id}, or parley reject ${id}`
+  return new Failure(asks ? 'reply_needed' : 'approval_needed', `The run ${run} waits: ${gate.question}`, {
+    why: `${who}, and there is no terminal to ask on.`,
+    next: `${how}; parley show ${run} --follow returns to it.`,
+    details,
   })
 }
 

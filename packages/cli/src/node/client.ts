@@ -11,6 +11,7 @@ import {
   type StreamMembers,
 } from '@parley/call'
 import type { NodeOperations } from '@parley/node'
+import type { MachineView } from './views.ts'
 
 export type NodePath = keyof NodeOperations & string
 export type Input<Path extends NodePath> = Given<InputOf<NodeOperations, Path>>
@@ -48,8 +49,6 @@ export function onFirstUse(open: () => Promise<Calls>): Calls {
 }
 
 /** What holds the node up. A node of another version may not say. */
-export async function machineFault(
-  api: NodeClient,
-): Promise<NonNullable<Output<'/node/status'>['machine']> | undefined> {
+export async function machineFault(api: NodeClient): Promise<MachineView | undefined> {
   return (await api.node.status({})).machine ?? undefined
 }

@@ -7,7 +7,7 @@ import { warningLines } from './plan.ts'
 import { answerLines } from './steps.ts'
 import { type Drawing, fileNotes } from './tasks.ts'
 import { cut, oneLine } from './text.ts'
-import { SYMBOLS } from './tree.ts'
+import { symbolOf } from './tree.ts'
 
 const VERDICTS: Readonly<Record<RunState, string>> = {
   waiting: 'Waiting for an answer',
@@ -45,7 +45,7 @@ function troubles(view: RunView): readonly string[] {
     .map(task => {
       const note = task.note && !known.includes(oneLine(task.note)) ? `: ${oneLine(task.note)}` : ''
       const files = fileNotes(task).map(text => ` (${text})`)
-      return `  ${SYMBOLS[task.state]} ${oneLine(task.title)} ${task.state}${note}${files.join('')}`
+      return `  ${symbolOf(task.state)} ${oneLine(task.title)} ${task.state}${note}${files.join('')}`
     })
 }
 

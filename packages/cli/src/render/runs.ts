@@ -15,7 +15,7 @@ import { table } from './grid.ts'
 import { RUN_TONES } from './live.ts'
 import { type Drawing, fileNotes, successionNotes } from './tasks.ts'
 import { oneLine, wrap } from './text.ts'
-import { SYMBOLS, TONES } from './tree.ts'
+import { symbolOf, toneOf } from './tree.ts'
 
 export function runsTable(runs: readonly RunSummaryView[], drawing: Drawing): readonly string[] {
   const { now } = drawing
@@ -57,7 +57,7 @@ export function tasksTable(tasks: readonly PlanTaskView[], drawing: Drawing): re
     tasks,
     [
       { header: 'TASK', of: ({ id }) => oneLine(id) },
-      { header: 'STATE', of: ({ state }) => ({ text: `${SYMBOLS[state]} ${state}`, tone: TONES[state] }) },
+      { header: 'STATE', of: ({ state }) => ({ text: `${symbolOf(state)} ${state}`, tone: toneOf(state) }) },
       { header: 'TITLE', flexible: true, optional: 3, of: ({ id, title }) => (title === id ? '' : oneLine(title)) },
       { header: 'AGENT', optional: 2, of: ({ agent }) => oneLine(agent) },
       { header: 'TRY', align: 'right', optional: 4, of: triesOf },

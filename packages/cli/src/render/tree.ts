@@ -12,37 +12,24 @@ export interface TreeRow {
   readonly also: readonly string[]
 }
 
-export const SYMBOLS: Readonly<Record<TaskState, string>> = {
-  waiting: '·',
-  gated: '?',
-  ready: '○',
-  working: '●',
-  blocked: '!',
-  suspended: '=',
-  migrating: '→',
-  conflicted: '≠',
-  reviewing: '◆',
-  integrating: '◇',
-  done: '✓',
-  failed: '✗',
-  cancelled: '-',
+const LOOKS: Readonly<Record<TaskState, readonly [symbol: string, tone: Tone]>> = {
+  waiting: ['·', 'quiet'],
+  gated: ['?', 'warning'],
+  ready: ['○', 'quiet'],
+  working: ['●', 'active'],
+  blocked: ['!', 'warning'],
+  suspended: ['=', 'warning'],
+  migrating: ['→', 'active'],
+  conflicted: ['≠', 'warning'],
+  reviewing: ['◆', 'active'],
+  integrating: ['◇', 'active'],
+  done: ['✓', 'good'],
+  failed: ['✗', 'bad'],
+  cancelled: ['-', 'quiet'],
 }
 
-export const TONES: Readonly<Record<TaskState, Tone>> = {
-  waiting: 'quiet',
-  gated: 'warning',
-  ready: 'quiet',
-  working: 'active',
-  blocked: 'warning',
-  suspended: 'warning',
-  migrating: 'active',
-  conflicted: 'warning',
-  reviewing: 'active',
-  integrating: 'active',
-  done: 'good',
-  failed: 'bad',
-  cancelled: 'quiet',
-}
+export const symbolOf = (state: TaskState) => LOOKS[state][0]
+export const toneOf = (state: TaskState) => LOOKS[state][1]
 
 export function treeOf(tasks: readonly PlanTaskView[]): readonly TreeRow[] {
   const place = new Map(tasks.map((task, index) => [task.id, index]))

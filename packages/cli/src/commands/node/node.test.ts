@@ -1,17 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CallError } from '@parley/call'
 import { ManualClock, ParleyError } from '@parley/core'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { fakeNode } from '../../testing/fake-node.ts'
+import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'parley-cli-'))
+  folder = tempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 test('agents shows what is there and what each needs', async () => {
   const needs = { hosts: ['api.example.org'], variables: ['EXAMPLE_KEY'], files: [], help: '' }

@@ -1,18 +1,17 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CallError } from '@parley/call'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { PeerView } from '../../node/views.ts'
 import { type Brought, fakeNode, following } from '../../testing/fake-node.ts'
+import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
 import { runView } from '../../testing/views.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'parley-cli-'))
+  folder = tempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const pinned = (...ids: string[]): Brought => ({
   '/peers/list': { peers: ids.map(id => ({ id }) as PeerView), problems: [] },

@@ -1,17 +1,16 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { fakeNode, following } from '../../testing/fake-node.ts'
+import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
 import { FakeTerminal } from '../../testing/terminal.ts'
 import { at, runView } from '../../testing/views.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'parley-cli-'))
+  folder = tempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const one = 'run_01m7aaaaaaaaaaaaaaaaaaaaaa'
 const view = runView({ state: 'done', ended: at(42) })

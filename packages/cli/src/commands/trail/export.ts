@@ -7,7 +7,7 @@ import type { Output } from '../../node/client.ts'
 import { print, remark } from '../../output.ts'
 import { bytes } from '../../render/format.ts'
 import { LAST, RUN } from '../words.ts'
-import { writeNewFile } from './new-file.ts'
+import { fileExists, writeNewFile } from './new-file.ts'
 
 export default command({
   about:
@@ -45,13 +45,7 @@ export default command({
       })
     if (!lines && flags.output === undefined && context.terminal.seen) throw notHere(run)
     const file = flags.output === undefined ? undefined : resolve(context.cwd, flags.output)
-    if (file !== undefined && existsSync(file)) {
-      throw new Failure('file_exists', `${file} already exists.`, {
-        why: 'An export never overwrites a file.',
-        next: 'Choose another name with --output.',
-        details: { file },
-      })
-    }
+    if (file !== undefined && existsSync(file)) throw fileExists(file)
     const content = flags['no-content'] ? 'none' : flags.decrypt ? 'opened' : 'stored'
     const pieces = lines
       ? ended(context.api.streams.trail.export({ run }))

@@ -37,15 +37,17 @@ async function writeAll(file: string, pieces: AsyncIterable<string | Uint8Array>
   return (await written.stat()).size
 }
 
+export function fileExists(file: string): Failure {
+  return new Failure('file_exists', `${file} already exists.`, {
+    why: 'An export never overwrites a file.',
+    next: 'Choose another name with --output.',
+    details: { file },
+  })
+}
+
 function asFailure(file: string, thrown: unknown): unknown {
   const { code } = thrown as NodeJS.ErrnoException
-  if (code === 'EEXIST') {
-    return new Failure('file_exists', `${file} already exists.`, {
-      why: 'An export never overwrites a file.',
-      next: 'Choose another name with --output.',
-      details: { file },
-    })
-  }
+  if (code === 'EEXIST') return fileExists(file)
   if (typeof code !== 'string' || !/^E[A-Z]+$/.test(code)) return thrown
   return new Failure('file_unwritable', `${file} cannot be written.`, {
     why: `The system says ${code}.`,
