@@ -66,6 +66,19 @@ export function systemTerminal(env: Environment['env'], noColor: boolean): Termi
   }
 }
 
+/** A signal that Ctrl-C fires, and the end of the block. */
+export function interruption(terminal: Terminal): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController()
+  const takeBack = terminal.onInterrupt(() => controller.abort())
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      takeBack()
+      controller.abort()
+    },
+  }
+}
+
 /** In the terminal's own line mode, so that Ctrl-C stays a signal. */
 function readLine(question: string, signal?: AbortSignal): Promise<string | undefined> {
   if (signal?.aborted) return Promise.resolve(undefined)

@@ -4,6 +4,7 @@ import { everyField } from '../guide.ts'
 import type { AgentView } from '../node/views.ts'
 import { oneLine } from '../render/text.ts'
 import { andMore } from '../render/trail.ts'
+import type { teamProblems } from '../team-file.ts'
 import { type Finding, ok, type Probes, problem, warning } from './check.ts'
 
 export interface Surroundings {
@@ -44,9 +45,7 @@ function ready(agent: AgentView, probes: Probes, { env, home }: Surroundings): F
   return warning(name, `${oneLine(agent.program)}${version}, but no credentials were found`, needs.help)
 }
 
-export type TeamProblems = (text: string, file: string) => readonly string[]
-
-export function team(probes: Probes, project: string, problemsOf: TeamProblems): Finding {
+export function team(probes: Probes, project: string, problemsOf: typeof teamProblems): Finding {
   const file = join(project, 'parley.yaml')
   if (!probes.file(file)) return ok('team file', 'none here; `parley init` writes one')
   const text = probes.text(file)

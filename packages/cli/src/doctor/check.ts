@@ -1,8 +1,7 @@
 // What a check of `parley doctor` reports, and what it may ask of the machine: only `Probes`, so that tests can fake it.
 import type { MachineFault } from '@parley/core'
 
-export const CHECK_STATES = ['ok', 'warning', 'problem'] as const
-export type CheckState = (typeof CHECK_STATES)[number]
+export type CheckState = 'ok' | 'warning' | 'problem'
 
 export interface Finding {
   readonly check: string

@@ -1,8 +1,10 @@
-// Checks of the profile: its folder and who may read it, space on the disk, the socket's path, the configuration.
+// Checks of the profile: its folder and who may read it, the disk, the socket's path, the configuration, the key, and
+// the daily ledger. An unreadable ledger stops every turn of a profile with a budget.
 import { dirname, join } from 'node:path'
 import { type MachineCode, type MachineFault, machineFaultText, ParleyError, type Result } from '@parley/core'
-import { type Config, configProblems, type ProfilePaths, problemText } from '@parley/node'
+import { type Config, configProblems, ledgerProblem, type ProfilePaths, problemText } from '@parley/node'
 import { bytes } from '../render/format.ts'
+import { oneLine } from '../render/text.ts'
 import { type FileFacts, type Finding, ok, type Probes, problem, warning } from './check.ts'
 import { doctorLimits } from './limits.ts'
 
@@ -150,4 +152,19 @@ export function configuration(loaded: Result<Config>): Finding {
   const where = problems[0] ? problemText(problems[0]) : loaded.error.message
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
   return problem('configuration', `${where}${more}`, 'Fix it there. Until then no node starts.')
+}
+
+export function key(wrong: ParleyError | undefined): Finding {
+  if (!wrong) return ok('key', 'matches the profile, or there is none yet')
+  const [what, ...next] = oneLine(wrong.message).split(/(?<=\.) (?=Restore )/)
+  return problem(
+    'key',
+    `${what} (${wrong.code})`,
+    next.join(' ') || 'Look at the files in alp/secrets and at trail/keys.json. Until then no node starts.',
+  )
+}
+
+export function ledger(profile: string): readonly Finding[] {
+  const damage = ledgerProblem(profile)
+  return damage ? [problem('ledger', oneLine(damage.problem), damage.remedy)] : []
 }

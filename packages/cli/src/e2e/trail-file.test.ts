@@ -2,6 +2,7 @@
 // that change, and held against heads that were kept elsewhere.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ExportReport } from '@parley/node'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { HeadView, KeyView, RotationView, RunSummaryView, RunView, TrailPage, VerifyView } from '../node/views.ts'
 import { teamFile } from '../testing/team.ts'
@@ -18,25 +19,12 @@ afterEach(async () => {
   await jon.close()
 })
 
-interface FileReport {
-  readonly sound: boolean
-  readonly run: string
-  readonly entries: number
-  readonly objects: number
-  readonly content: string
-  readonly left_out: { readonly objects: number }
-  readonly signatures: string
-  readonly signers: readonly { readonly key: string; readonly trusted: boolean }[]
-  readonly findings: readonly { readonly seq: number; readonly damage: string }[]
-  readonly problems: readonly string[]
-}
-
 const keyOf = async (world: World) => (await world.json<{ keys: KeyView[] }>('trail', 'keys')).keys.at(-1)!.key
 
 /** What a command without a node prints; the exit code may be 1. */
-async function report(world: World, ...args: readonly string[]): Promise<FileReport & { code: number | null }> {
+async function report(world: World, ...args: readonly string[]): Promise<ExportReport & { code: number | null }> {
   const { code, out } = await world.parley('trail', 'verify', ...args, '--json')
-  return { code, ...(JSON.parse(out) as FileReport) }
+  return { code, ...(JSON.parse(out) as ExportReport) }
 }
 
 /** A finished run of Mira's as a file. */

@@ -13,8 +13,7 @@ import {
   type Table,
 } from '../command.ts'
 import { type Failure, wrongUsage } from '../failure.ts'
-import { suggest } from './suggest.ts'
-import { firstWords, secondWords } from './words.ts'
+import { firstWords, secondWords, suggest } from './words.ts'
 
 export type Parsed =
   | {

@@ -9,6 +9,7 @@ import { drawing, printJson, printLines, remark } from '../output.ts'
 import { liveFrame } from '../render/live.ts'
 import { heldLine, SOUND_AGAIN } from '../render/machine.ts'
 import { oneLine } from '../render/text.ts'
+import { interruption } from '../terminal.ts'
 import { changeLines } from './changes.ts'
 import { Screen } from './screen.ts'
 
@@ -39,15 +40,14 @@ export async function follow(
   run: string,
   { passed = new Set(), told = new Set() }: FollowOptions = {},
 ): Promise<Followed> {
-  const controller = new AbortController()
+  using interrupted = interruption(context.terminal)
   const display = displayFor(context)
   let seen: RunView | undefined
   let found: Followed | undefined
   let drawn = false
   let held = false
-  const takeBack = context.terminal.onInterrupt(() => controller.abort())
   try {
-    for await (const view of steadyViews(context, api, run, controller.signal)) {
+    for await (const view of steadyViews(context, api, run, interrupted.signal)) {
       seen = view
       const gate = view.gates.find(each => !passed.has(gateKey(each, view)))
       if (isOver(view.state)) found = { kind: 'over', view }
@@ -66,8 +66,6 @@ export async function follow(
   } catch (thrown) {
     throw seen?.machine ? leftHeld(seen.machine, thrown) : thrown
   } finally {
-    takeBack()
-    controller.abort()
     display.end(found?.kind === 'gate')
   }
 }
@@ -156,8 +154,9 @@ interface Display {
 
 function displayFor(context: Context): Display {
   const { global, terminal, clock } = context
-  if (global.json) return { show: view => printJson(context, view), end: () => undefined }
-  if (global.quiet) return { show: () => undefined, end: () => undefined }
+  const end = () => undefined
+  if (global.json) return { show: view => printJson(context, view), end }
+  if (global.quiet) return { show: end, end }
   if (!terminal.live) {
     let before: RunView | undefined
     return {
@@ -165,7 +164,7 @@ function displayFor(context: Context): Display {
         printLines(context, changeLines(before, view, { now: clock.now() }))
         before = view
       },
-      end: () => undefined,
+      end,
     }
   }
   let newest: RunView | undefined

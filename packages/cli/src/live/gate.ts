@@ -5,6 +5,7 @@ import type { GateView } from '../node/views.ts'
 import { drawing, printLines } from '../output.ts'
 import { untilLines } from '../render/show.ts'
 import { lines, oneLine, wrap } from '../render/text.ts'
+import { interruption } from '../terminal.ts'
 
 /** `changes`: the fields that `modify` changes. */
 export type Decision = Omit<Input<'/gates/respond'>, 'gate' | 'passphrase'>
@@ -107,13 +108,8 @@ export async function choose<const Word extends string>(
 
 /** Undefined at Ctrl-C and at the end of input. */
 export async function ask({ terminal }: Context, question: string): Promise<string | undefined> {
-  const controller = new AbortController()
-  const takeBack = terminal.onInterrupt(() => controller.abort())
-  try {
-    const typed = await terminal.ask(question, controller.signal)
-    if (typed === undefined) terminal.err('\n')
-    return typed
-  } finally {
-    takeBack()
-  }
+  using interrupted = interruption(terminal)
+  const typed = await terminal.ask(question, interrupted.signal)
+  if (typed === undefined) terminal.err('\n')
+  return typed
 }

@@ -6,7 +6,7 @@ import { type Clock, ParleyError } from '@parley/core'
 import type { Environment } from '../command.ts'
 import { Failure } from '../failure.ts'
 import { cliLimits } from '../limits.ts'
-import { suggest } from '../line/suggest.ts'
+import { suggest } from '../line/words.ts'
 
 /** A named profile that does not exist is probably mistyped: reading commands do not create it. */
 export async function refuseSlip(flag: string | undefined, env: Environment['env']): Promise<void> {

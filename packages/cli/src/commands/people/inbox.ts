@@ -5,6 +5,7 @@ import { machineFault } from '../../node/client.ts'
 import type { GateView, MachineView } from '../../node/views.ts'
 import { drawing, printHeld } from '../../output.ts'
 import { gatesTable } from '../../render/runs.ts'
+import { interruption } from '../../terminal.ts'
 
 export default command({
   about:
@@ -22,7 +23,8 @@ export default command({
     const run = flags.run === undefined ? undefined : (await api.runs.show({ run: flags.run })).run
     const own = (list: readonly GateView[]) => list.filter(gate => run === undefined || gate.run === run)
     if (flags.follow) {
-      for await (const { gates } of interruptible(context, signal => api.streams.gates.watch({}, { signal })))
+      using interrupted = interruption(context.terminal)
+      for await (const { gates } of api.streams.gates.watch({}, { signal: interrupted.signal }))
         show(context, own(gates), await machineFault(api))
       return
     }
@@ -35,18 +37,4 @@ function show(context: Context, list: readonly GateView[], machine: MachineView 
   printHeld(context, { waiting: list }, machine, () =>
     list.length > 0 ? gatesTable(list, drawing(context)) : ['Nothing is waiting for you.'],
   )
-}
-
-async function* interruptible<T>(
-  { terminal }: Context,
-  watch: (signal: AbortSignal) => AsyncIterable<T>,
-): AsyncIterable<T> {
-  const controller = new AbortController()
-  const takeBack = terminal.onInterrupt(() => controller.abort())
-  try {
-    yield* watch(controller.signal)
-  } finally {
-    takeBack()
-    controller.abort()
-  }
 }

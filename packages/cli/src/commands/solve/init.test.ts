@@ -41,8 +41,7 @@ test('it writes a team file and notes for agents, and a second time changes noth
 })
 
 test('in a repository without a commit it says that one is needed first', async () => {
-  const said = async () =>
-    (await parley(['init'], { cwd: project, env: { PATH: join(folder, 'bin') } })).out.split('\n').slice(-4)
+  const said = async () => (await init()).out.split('\n').slice(-4)
   expect((await said()).join('\n')).not.toContain('commit')
   execFileSync('git', ['init', '--quiet', project])
   expect(await said()).toEqual([

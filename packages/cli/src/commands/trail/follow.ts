@@ -6,6 +6,7 @@ import type { Input, NodeClient } from '../../node/client.ts'
 import { isOver, type TrailPage } from '../../node/views.ts'
 import { drawing, printJson, printLines } from '../../output.ts'
 import { entryLines } from '../../render/trail.ts'
+import { interruption } from '../../terminal.ts'
 import { LAST, RUN } from '../words.ts'
 import { FILTER_FLAGS, filterOf } from './filter.ts'
 
@@ -21,26 +22,20 @@ export default command({
   ],
   async run(context, { flags, words }) {
     const filter = filterOf(flags)
-    const interrupted = new AbortController()
+    using interrupted = interruption(context.terminal)
     const over = new AbortController()
-    const takeBack = context.terminal.onInterrupt(() => interrupted.abort())
-    try {
-      const query = { run: words[0] ?? LAST, ...filter, after: flags.after ?? 0 }
-      const ended = awaitEnd(context.api, query.run, AbortSignal.any([interrupted.signal, over.signal])).then(() =>
-        over.abort(),
-      )
-      const pages = context.api.streams.trail.watch(query, {
-        signal: AbortSignal.any([interrupted.signal, over.signal]),
-        resume: { cursor: page => page.cursor, input: (input, cursor) => ({ ...input, after: Number(cursor) }) },
-      })
-      const last = await showPages(context, pages, query.after)
-      over.abort()
-      await ended
-      if (interrupted.signal.aborted) return EXIT.interrupted
-      await showRest(context, { ...query, after: last })
-    } finally {
-      takeBack()
-    }
+    const signal = AbortSignal.any([interrupted.signal, over.signal])
+    const query = { run: words[0] ?? LAST, ...filter, after: flags.after ?? 0 }
+    const ended = awaitEnd(context.api, query.run, signal).then(() => over.abort())
+    const pages = context.api.streams.trail.watch(query, {
+      signal,
+      resume: { cursor: page => page.cursor, input: (input, cursor) => ({ ...input, after: Number(cursor) }) },
+    })
+    const last = await showPages(context, pages, query.after)
+    over.abort()
+    await ended
+    if (interrupted.signal.aborted) return EXIT.interrupted
+    await showRest(context, { ...query, after: last })
   },
 })
 
