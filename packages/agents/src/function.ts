@@ -24,11 +24,9 @@ export function functionAdapter(
 async function take(turn: Turn, run: AgentFunction): Promise<TurnEnd> {
   const { input, emit } = turn
   const { signal } = input
-  let stop = () => {}
-  const stopped = new Promise<undefined>(resolve => {
-    stop = () => resolve(undefined)
-    signal.addEventListener('abort', stop, { once: true })
-  })
+  const { promise: stopped, resolve } = Promise.withResolvers<undefined>()
+  const stop = () => resolve(undefined)
+  signal.addEventListener('abort', stop, { once: true })
   try {
     // `async` catches what a function throws before its first await, too.
     const answer = await Promise.race([(async () => run(input, emit))(), stopped])

@@ -228,12 +228,6 @@ test('gemini with one object instead of a stream, and an older qwen with the sha
   expect(older.result).toMatchObject({ text: expected.gemini.text, usage: expected.gemini.usage })
 })
 
-test('a preset that is not installed fails with the code not_found', async () => {
-  const shop = new Workshop()
-  const { result } = await shop.take({ preset: 'claude' }, {}, { environment: { PATH: shop.work } })
-  expect(result).toMatchObject({ outcome: 'failed', error: { code: 'not_found' } })
-})
-
 test('presets are found on a PATH, with the versions that they print', async () => {
   const shop = new Workshop()
   shop.shell('one/claude', 'echo "2.1.302 (Claude Code)"')

@@ -53,7 +53,7 @@ async function readProc(): Promise<readonly ProcessEntry[]> {
     const stat = tryRead(`/proc/${pid}/stat`)
     const entry = stat === undefined ? undefined : parseStat(stat)
     if (entry === undefined) continue
-    const marker = markerOf(tryRead(`/proc/${pid}/environ`))
+    const marker = variableOf(tryRead(`/proc/${pid}/environ`), TURN_MARKER)
     entries.push(marker === undefined ? entry : { ...entry, marker })
   }
   return entries
@@ -80,10 +80,6 @@ export function parseStat(text: string): ProcessEntry | undefined {
   if (state === 'Z' || state === 'X') return undefined
   const started = Number(fields[STARTED])
   return { pid, parent: Number(parent), group: Number(group), session: Number(session), started }
-}
-
-export function markerOf(environment: string | undefined): string | undefined {
-  return variableOf(environment, TURN_MARKER)
 }
 
 /** A variable in an environment as the kernel shows it: `NAME=value` with a NUL byte behind each. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { SystemClock } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
-import { markerOf, parsePs, parseStat, readProcesses, TURN_MARKER } from './process-table.ts'
+import { parsePs, parseStat, readProcesses, TURN_MARKER, variableOf } from './process-table.ts'
 import { endMarked, findMarked } from './processes.ts'
 
 /** A process with a marker that says when it is ready. */
@@ -124,10 +124,10 @@ test('a line of /proc is read whatever the program is called, and the dead are l
 })
 
 test('a marker is a whole variable', () => {
-  expect(markerOf('A=1\0PARLEY_TURN=r/w/1\0B=2\0')).toBe('r/w/1')
-  expect(markerOf('PARLEY_TURN=r/w/1')).toBe('r/w/1')
-  expect(markerOf('NOT_PARLEY_TURN=r/w/1\0')).toBeUndefined()
-  expect(markerOf('')).toBeUndefined()
+  expect(variableOf('A=1\0PARLEY_TURN=r/w/1\0B=2\0', TURN_MARKER)).toBe('r/w/1')
+  expect(variableOf('PARLEY_TURN=r/w/1', TURN_MARKER)).toBe('r/w/1')
+  expect(variableOf('NOT_PARLEY_TURN=r/w/1\0', TURN_MARKER)).toBeUndefined()
+  expect(variableOf('', TURN_MARKER)).toBeUndefined()
 })
 
 test('what ps prints on macOS is read as well', () => {

@@ -138,20 +138,12 @@ export function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
   }
 }
 
-interface Timer {
-  readonly done: Promise<void>
-  fired(): boolean
-  cancel(): void
-}
-
-function timer(clock: Clock, milliseconds: number): Timer {
+function timer(clock: Clock, milliseconds: number) {
+  const { promise: done, resolve } = Promise.withResolvers<void>()
   let fired = false
-  let cancel = () => {}
-  const done = new Promise<void>(resolve => {
-    cancel = clock.after(milliseconds, () => {
-      fired = true
-      resolve()
-    })
+  const cancel = clock.after(milliseconds, () => {
+    fired = true
+    resolve()
   })
-  return { done, fired: () => fired, cancel: () => cancel() }
+  return { done, fired: () => fired, cancel }
 }

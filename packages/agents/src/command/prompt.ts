@@ -1,4 +1,4 @@
-// What the agent is told. Placeholders are filled in once: braces in a prompt are left alone.
+// The prompt of an agent. Placeholders are filled in once: braces in a prompt are left alone.
 
 import type { TurnInput } from '@parley/core'
 

@@ -85,10 +85,8 @@ async function watch(child: ChildProcess, pid: number, run: ProgramRun): Promise
 
   let timedOut = false
   let flooded = false
-  let stop = () => {}
-  const stopped = new Promise<void>(resolve => {
-    stop = resolve
-  })
+  const { promise: stopped, resolve } = Promise.withResolvers<void>()
+  const stop = () => resolve()
   const cancelTimeout = run.clock.after(run.timeoutMs, () => {
     timedOut = exit === undefined
     stop()

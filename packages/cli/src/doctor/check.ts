@@ -1,4 +1,4 @@
-// What a check of `parley doctor` reports, and what it may ask of the machine: only `Probes`, so that tests can fake it.
+// What a check of `parley doctor` reports, and what it asks of the machine: only `Probes`, which tests can fake.
 import type { MachineFault } from '@parley/core'
 
 export type CheckState = 'ok' | 'warning' | 'problem'

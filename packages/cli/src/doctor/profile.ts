@@ -94,8 +94,8 @@ export function permissions(probes: Probes, paths: ProfilePaths): Finding {
   })
   if (open.length === 0) return ok('permissions', 'for you only')
   const names = open.map(({ path }) => path).join(', ')
-  const mend = open.map(({ path, right }) => `chmod ${right} ${path}`).join('; ')
-  return problem('permissions', `other users can access ${names}`, mend)
+  const remedy = open.map(({ path, right }) => `chmod ${right} ${path}`).join('; ')
+  return problem('permissions', `other users can access ${names}`, remedy)
 }
 
 const HELD_MEANWHILE =

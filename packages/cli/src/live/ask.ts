@@ -1,4 +1,4 @@
-// Asks a peer for a person: streams the answer to a terminal, prints it whole elsewhere, and cancels the turn at Ctrl-C.
+// Asks a peer for a person: streams the answer to a terminal, prints it whole elsewhere, cancels the turn at Ctrl-C.
 import type { Context } from '../command.ts'
 import { peerFailure } from '../commands/peers/peer-failure.ts'
 import { EXIT, type ExitCode } from '../exit.ts'

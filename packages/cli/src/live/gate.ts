@@ -3,8 +3,8 @@ import type { Context } from '../command.ts'
 import type { Input, NodeClient } from '../node/client.ts'
 import type { GateView } from '../node/views.ts'
 import { drawing, printLines } from '../output.ts'
-import { untilLines } from '../render/show.ts'
-import { lines, oneLine, wrap } from '../render/text.ts'
+import { questionLines, untilLines } from '../render/show.ts'
+import { lines, wrap } from '../render/text.ts'
 import { interruption } from '../terminal.ts'
 
 /** `changes`: the fields that `modify` changes. */
@@ -70,10 +70,10 @@ async function askReply(context: Context, gate: GateView): Promise<Reply | 'late
 
 /** The question and the readable part of its subject. */
 export function aboutLines(context: Context, gate: GateView): readonly string[] {
-  const { paint, width, now } = drawing(context)
-  const who = gate.kind === 'question' && gate.task !== undefined ? `${oneLine(gate.task)} asks: ` : ''
+  const drawn = drawing(context)
+  const { paint, width, now } = drawn
   return [
-    ...wrap(`${who}${oneLine(gate.question)}`, width).map(line => paint('warning', line)),
+    ...questionLines(gate, drawn),
     ...subjectTexts(gate).flatMap(text =>
       lines(text).flatMap(line => wrap(line, Math.max(20, width - 2)).map(each => `  ${each}`)),
     ),

@@ -24,54 +24,33 @@ const ANSWERS: ReadonlySet<string> = new Set<NodePath>([
   '/workspaces/salvage',
 ])
 
-export function confirming(calls: Calls, options: Confirming): Calls {
-  const known = new KnownPassphrase(options)
-  return {
-    ...calls,
-    call: (path, input, more) =>
-      ANSWERS.has(path)
-        ? known.use(passphrase => calls.call(path, { ...(input as object), passphrase }, more))
-        : calls.call(path, input, more),
+export function confirming(calls: Calls, { terminal, clock, asks, fromInput }: Confirming): Calls {
+  let passphrase: string | undefined
+  let since = 0
+  const keep = (given: string) => {
+    passphrase = given
+    since = clock.now() / 1000
   }
-}
-
-class KnownPassphrase {
-  readonly #options: Confirming
-  #passphrase: string | undefined
-  #since = 0
-
-  constructor(options: Confirming) {
-    this.#options = options
-  }
-
-  async use<T>(act: (passphrase: string | undefined) => Promise<T>): Promise<T> {
+  const answer: Calls['call'] = async (path, input, more) => {
     for (let attempt = 0; ; attempt++) {
-      const passphrase = await this.#recent()
+      if (fromInput && passphrase === undefined) keep(firstLine(await terminal.input()))
+      // A recent passphrase also serves the next gate of the plan.
+      if (!fromInput && clock.now() / 1000 - since > cliLimits.passphraseMs) passphrase = undefined
       try {
-        return await act(passphrase)
+        return await calls.call(path, { ...(input as object), passphrase }, more)
       } catch (thrown) {
         const { code } = asFailure(thrown)
-        this.#passphrase = undefined
+        passphrase = undefined
         if (code !== 'passphrase_required' && code !== 'passphrase_wrong') throw thrown
-        const { asks, fromInput, terminal } = this.#options
         if (!asks || fromInput || attempt >= cliLimits.passphraseTries) throw thrown
         if (code === 'passphrase_wrong') terminal.err('Wrong passphrase.\n')
-        this.#keep(await askPassphrase(terminal, 'Passphrase: '))
+        keep(await askPassphrase(terminal, 'Passphrase: '))
       }
     }
   }
-
-  /** A recent passphrase also serves the next gate of the plan. */
-  async #recent(): Promise<string | undefined> {
-    const { fromInput, terminal, clock } = this.#options
-    if (fromInput && this.#passphrase === undefined) this.#keep(firstLine(await terminal.input()))
-    if (!fromInput && clock.now() / 1000 - this.#since > cliLimits.passphraseMs) this.#passphrase = undefined
-    return this.#passphrase
-  }
-
-  #keep(passphrase: string): void {
-    this.#passphrase = passphrase
-    this.#since = this.#options.clock.now() / 1000
+  return {
+    ...calls,
+    call: (path, input, more) => (ANSWERS.has(path) ? answer : calls.call)(path, input, more),
   }
 }
 

@@ -109,7 +109,7 @@ export async function endedInTime(pid: number, clock: Clock): Promise<boolean> {
   return true
 }
 
-/** What the system shows of a process; nothing outside of Linux. The state follows the name, which may hold brackets. */
+/** What the system shows of a process; nothing outside Linux. The state follows the name, which may hold brackets. */
 function seen(pid: number): { readonly state: string | undefined; readonly command: string } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

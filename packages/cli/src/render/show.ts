@@ -54,16 +54,21 @@ function section(title: string, lines: readonly string[], { paint }: Drawing): r
   return lines.length > 0 ? ['', paint('strong', title), ...lines] : []
 }
 
-export function gateLines(gate: GateView, { paint, width, now }: Drawing): readonly string[] {
+export function gateLines(gate: GateView, drawing: Drawing): readonly string[] {
+  const { paint, now } = drawing
   const id = shortGate(gate)
-  const who = gate.kind === 'question' && gate.task !== undefined ? `${oneLine(gate.task)} asks: ` : ''
   return [
-    // Never cut: the user must know what was asked.
-    ...wrap(`${who}${oneLine(gate.question)}`, width).map(line => paint('warning', line)),
+    ...questionLines(gate, drawing),
     ...untilLines(gate, now).map(line => `  ${paint('quiet', line)}`),
     ...(isOffer(gate) ? [`  parley salvage ${gate.task} --run ${shortId(gate.run)} shows it first`] : []),
     gate.kind === 'gate' ? `  parley approve ${id}, or parley reject ${id} --reason "…"` : `  parley reply ${id} "…"`,
   ]
+}
+
+/** Never cut: the user must know what was asked. */
+export function questionLines({ kind, task, question }: GateView, { paint, width }: Drawing): readonly string[] {
+  const who = kind === 'question' && task !== undefined ? `${oneLine(task)} asks: ` : ''
+  return wrap(`${who}${oneLine(question)}`, width).map(line => paint('warning', line))
 }
 
 /** A question about what failed work left: it has the id of its workspace. */

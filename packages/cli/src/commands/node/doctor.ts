@@ -1,4 +1,4 @@
-// `parley doctor`: everything that can be wrong, and how to fix it. It only writes one file to the profile, and removes it.
+// `parley doctor`: everything that can be wrong, and how to fix it. It writes one file to the profile and removes it.
 import { command } from '../../command.ts'
 import type { CheckState, Finding, Probes } from '../../doctor/check.ts'
 import { systemProbes } from '../../doctor/probes.ts'

@@ -1,4 +1,4 @@
-// `parley down`: stops the node of a profile, cleanly. Runs are not ended by it: the next node goes on with them.
+// `parley down`: stops the node of a profile cleanly. The next node continues its runs.
 import { command } from '../../command.ts'
 import { asFailure, Failure } from '../../failure.ts'
 import { endedInTime } from '../../node/no-node.ts'

@@ -1,4 +1,4 @@
-// `parley peers accept`: a stranger who called is pinned.
+// `parley peers accept`: pins a stranger who called.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { ofStranger, PIN_FLAGS, pinChoices, printPinned } from './words.ts'

@@ -1,4 +1,4 @@
-// `parley peers add`: pins somebody, from the line that they sent.
+// `parley peers add`: pins a peer, from the line that its owner sent.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { PIN_FLAGS, pinChoices, printPinned } from './words.ts'

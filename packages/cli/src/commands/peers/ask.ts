@@ -1,4 +1,4 @@
-// `parley ask`: one turn of a peer's agent, its answer as it comes.
+// `parley ask`: one turn of the agent of a peer; its answer is streamed.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { askPeer } from '../../live/ask.ts'

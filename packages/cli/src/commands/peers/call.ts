@@ -1,4 +1,4 @@
-// `parley call`: an operation of a peer's node, over its second listener.
+// `parley call`: calls an operation of the node of a peer, over its second listener.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { printJson } from '../../output.ts'

@@ -1,4 +1,4 @@
-// `parley cancel`: a turn that we asked a peer for ends.
+// `parley cancel`: cancels a turn that we asked a peer for.
 import { command } from '../../command.ts'
 import { print } from '../../output.ts'
 import { oneLine } from '../../render/text.ts'

@@ -1,4 +1,4 @@
-// `parley peers dismiss`: a stranger is forgotten.
+// `parley peers dismiss`: forgets a stranger who called.
 import { command } from '../../command.ts'
 import { print } from '../../output.ts'
 import { PENDING_KEY } from './accept.ts'

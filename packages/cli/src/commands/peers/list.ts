@@ -1,4 +1,4 @@
-// `parley peers list`, which `parley peers` alone is too: who is pinned, and what each may do here.
+// `parley peers list`, also plain `parley peers`: the pinned peers and their rights.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { suggest } from '../../line/words.ts'

@@ -1,4 +1,4 @@
-// `parley ping`: whether a peer is there and takes our calls.
+// `parley ping`: checks whether a peer is online and takes our calls.
 import { command } from '../../command.ts'
 import { print } from '../../output.ts'
 import { duration } from '../../render/format.ts'

@@ -1,4 +1,4 @@
-// Arguments, flags and readings that the commands about peers share.
+// Arguments, flags and parsing that the commands about peers share.
 import type { Argument, Context, FlagValues } from '../../command.ts'
 import { asFailure, Failure } from '../../failure.ts'
 import type { PeerView } from '../../node/views.ts'

@@ -1,4 +1,4 @@
-// `parley approve`: yes to a gate.
+// `parley approve`: approves a gate or the plan of a run.
 import { verdict } from './respond.ts'
 
 export default verdict('approve', {

@@ -1,4 +1,4 @@
-// `parley escalations`: a list of what agents ask, for scripts. `parley inbox` is for people.
+// `parley escalations`: lists the questions of agents, for scripts. People use `parley inbox`.
 import { command } from '../../command.ts'
 import { machineFault } from '../../node/client.ts'
 import { drawing, printHeld } from '../../output.ts'

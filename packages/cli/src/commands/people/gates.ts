@@ -1,4 +1,4 @@
-// `parley gates`: a list of the gates that wait for a person, for scripts. `parley inbox` is for people.
+// `parley gates`: lists the gates that wait for a person, for scripts. People use `parley inbox`.
 import { command } from '../../command.ts'
 import { machineFault } from '../../node/client.ts'
 import { drawing, printHeld } from '../../output.ts'

@@ -1,4 +1,4 @@
-// `parley inbox`: everything that waits for a person, live. On a terminal it is answered right there.
+// `parley inbox`: everything that waits for a person, live; on a terminal it can be answered there.
 import { type Context, command } from '../../command.ts'
 import { attendInbox } from '../../live/inbox.ts'
 import { machineFault } from '../../node/client.ts'

@@ -1,4 +1,4 @@
-// `parley modify`: yes to a gate, with changes.
+// `parley modify`: approves a gate with changes.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { readTextFile } from '../words.ts'

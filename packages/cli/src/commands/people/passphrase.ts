@@ -1,4 +1,4 @@
-// `parley passphrase`: from now on answers need a passphrase, another one, or none.
+// `parley passphrase`: sets, changes or removes the passphrase that answers require.
 import { type Context, command } from '../../command.ts'
 import { asFailure, Failure } from '../../failure.ts'
 import { askPassphrase } from '../../node/confirm.ts'

@@ -1,4 +1,4 @@
-// `parley reject`: no to a gate.
+// `parley reject`: rejects a gate or the plan of a run.
 import { verdict } from './respond.ts'
 
 export default verdict('reject', {

@@ -1,4 +1,4 @@
-// `parley reply`: the answer to what an agent asks.
+// `parley reply`: answers the question of an agent.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { PASSPHRASE_FLAG } from '../../node/confirm.ts'

@@ -1,4 +1,4 @@
-// `parley users`: the people whom this node knows, what they may do, and whether they may do it now.
+// `parley users`: lists the people whom this node knows, and changes their state and capabilities.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import type { Input } from '../../node/client.ts'

@@ -1,4 +1,4 @@
-// `parley inject`: words of a person for agents at work.
+// `parley inject`: sends a message of a person to working agents.
 import { command } from '../../command.ts'
 import type { Input } from '../../node/client.ts'
 import { print } from '../../output.ts'

@@ -1,4 +1,4 @@
-// `parley migrate`: another agent goes on with a task, from what was kept last.
+// `parley migrate`: another agent continues a task from its last checkpoint.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { cliLimits } from '../../limits.ts'

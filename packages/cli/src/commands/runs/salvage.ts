@@ -1,4 +1,4 @@
-// `parley salvage`: a person judges what a failed task left, and takes it over or lets it go.
+// `parley salvage`: a person reviews what a failed task left, and keeps or discards it.
 import { type Context, command } from '../../command.ts'
 import { EXIT, type ExitCode } from '../../exit.ts'
 import { Failure } from '../../failure.ts'

@@ -1,4 +1,4 @@
-// `parley show`: everything about one run; with --follow until it is over.
+// `parley show`: everything about one run; with --follow, until it is over.
 import { command } from '../../command.ts'
 import { attend } from '../../live/attend.ts'
 import { drawing, print } from '../../output.ts'

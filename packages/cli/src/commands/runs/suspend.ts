@@ -1,4 +1,4 @@
-// `parley suspend`: work that stands still for a while.
+// `parley suspend`: pauses the work of a run or of one task.
 import { command } from '../../command.ts'
 import { print } from '../../output.ts'
 import { OF_TASK, reasonOf, THE_RUN } from '../words.ts'

@@ -1,4 +1,4 @@
-// A part of a file that belongs to Parley, between two markers. Everything outside of them belongs to whoever wrote it.
+// A section of a file that belongs to Parley, between two markers; the rest belongs to its author.
 
 export const BEGIN = '<!-- parley:begin -->'
 export const END = '<!-- parley:end -->'

@@ -1,4 +1,4 @@
-// `parley trail follow`: entries of a run's record as they come, until its run is over.
+// `parley trail follow`: entries of the record of a run as they arrive, until it is over.
 import { type Context, command } from '../../command.ts'
 import { EXIT } from '../../exit.ts'
 import { asFailure } from '../../failure.ts'

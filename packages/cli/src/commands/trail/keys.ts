@@ -1,4 +1,4 @@
-// `parley trail keys`: who signs the record, and who did before.
+// `parley trail keys`: the current and former keys that sign the record.
 import { command } from '../../command.ts'
 import { drawing, print } from '../../output.ts'
 import { moment } from '../../render/format.ts'

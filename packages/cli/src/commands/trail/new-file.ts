@@ -1,4 +1,4 @@
-// Writing a file that was not there before, whole or not at all.
+// Writes a new file, completely or not at all.
 import { existsSync } from 'node:fs'
 import { link, open, rename, rm } from 'node:fs/promises'
 import { Failure } from '../../failure.ts'

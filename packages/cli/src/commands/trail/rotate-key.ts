@@ -1,4 +1,4 @@
-// `parley trail rotate-key`: a new key for the profile. A running node goes on with it at once.
+// `parley trail rotate-key`: a new key for the profile. A running node uses it at once.
 import { command } from '../../command.ts'
 import { EXIT } from '../../exit.ts'
 import { print } from '../../output.ts'

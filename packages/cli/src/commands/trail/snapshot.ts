@@ -1,4 +1,4 @@
-// `parley trail snapshot`: freezes a run that is over as one file.
+// `parley trail snapshot`: freezes a finished run as one file.
 import { command } from '../../command.ts'
 import { SLOW } from '../../limits.ts'
 import { print } from '../../output.ts'

@@ -1,4 +1,4 @@
-// `parley trail tiers`: what of the record lies where, how far the second copy follows, and what could not be done.
+// `parley trail tiers`: what each storage tier holds, the state of the replica, and failed work.
 import { command } from '../../command.ts'
 import { SLOW } from '../../limits.ts'
 import type { NodeStatus, TiersView } from '../../node/views.ts'

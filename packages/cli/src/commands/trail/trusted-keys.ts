@@ -1,4 +1,4 @@
-// Public keys and heads as they are given to commands that verify.
+// Public keys and heads as the commands that verify take them.
 import { resolve } from 'node:path'
 import type { FlagValues } from '../../command.ts'
 import { Failure } from '../../failure.ts'
