@@ -1,8 +1,8 @@
-import { ParleyError, unwrap } from '@parley/core'
-import { commandAdapter } from './command/adapter.ts'
+import { ParleyError } from '@parley/core'
 import { type AdapterUnderTest, agentAdapterCompliance, type Part } from './compliance.ts'
 import { functionAdapter } from './function.ts'
 import { findMarked } from './processes.ts'
+import { commandAdapter } from './testing/command.ts'
 import { Workshop } from './testing/workshop.ts'
 
 const functions: { readonly [P in Part]: Parameters<typeof functionAdapter>[1] } = {
@@ -60,7 +60,7 @@ const scripts: { readonly [P in Part]: string } = {
 function command(part: Part): AdapterUnderTest {
   const shop = new Workshop()
   const script = shop.node('agent.mjs', say + scripts[part])
-  const adapter = unwrap(commandAdapter('tester', { command: [script], output: 'json-lines' }))
+  const adapter = commandAdapter({ command: [script], output: 'json-lines' })
   return {
     adapter,
     folder: shop.work,

@@ -7,15 +7,11 @@ export interface FunctionPlace {
   readonly functions: Readonly<Record<string, AgentFunction>>
 }
 
-export interface FunctionHost extends FunctionPlace {
-  readonly clock: Clock
-}
-
-export interface FunctionSettings extends AgentSettings {
+interface FunctionSettings extends AgentSettings {
   readonly function: string
 }
 
-export const functionKind: AgentKind<FunctionSettings, FunctionPlace, FunctionHost> = {
+export const functionKind: AgentKind<FunctionSettings, FunctionPlace, FunctionPlace & { readonly clock: Clock }> = {
   name: 'function',
   marks: ['function'],
   fields: {

@@ -1,12 +1,16 @@
 import { ParleyError, type TurnEvent } from '@parley/core'
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { functionAdapter } from './function.ts'
 import { Workshop } from './testing/workshop.ts'
+
+let shop: Workshop
+beforeEach(() => {
+  shop = new Workshop()
+})
 
 const none = () => {}
 
 test('what a function throws makes the turn fail: a ParleyError as it is, another as agent_error', async () => {
-  const shop = new Workshop()
   const known = new ParleyError('no_quota', 'tomorrow')
   for (const [thrown, expected] of [
     [known, known],
@@ -26,7 +30,6 @@ test('what a function throws makes the turn fail: a ParleyError as it is, anothe
 })
 
 test('a function that ignores its signal does not hold up the turn, and is no longer heard', async () => {
-  const shop = new Workshop()
   const controller = new AbortController()
   let finish = none
   const adapter = functionAdapter('deaf', async (_, emit) => {
@@ -47,7 +50,6 @@ test('a function that ignores its signal does not hold up the turn, and is no lo
 })
 
 test('a turn does not keep listeners on a signal that outlives it', async () => {
-  const shop = new Workshop()
   const controller = new AbortController()
   let listeners = 0
   const { signal } = controller
@@ -65,7 +67,6 @@ test('a turn does not keep listeners on a signal that outlives it', async () => 
 })
 
 test('a result of its own goes out as it is', async () => {
-  const shop = new Workshop()
   const adapter = functionAdapter('f', () => ({ outcome: 'complete', text: 'ä', usage: { usd: 1 } }))
   expect(await adapter.takeTurn(shop.input(), none)).toMatchObject({
     outcome: 'complete',

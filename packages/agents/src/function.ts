@@ -1,5 +1,4 @@
-// The `function` adapter: a turn is a call of a function in this process. For tests, for embedding, and for work that
-// needs no program of its own.
+// The `function` adapter: a turn is a call of a function in this process, for embedding and for tests.
 
 import { type Clock, ParleyError, SystemClock, type TurnEvent, type TurnInput, type TurnResult } from '@parley/core'
 import type { MeteredAdapter } from './metering.ts'
@@ -8,36 +7,26 @@ import { aborted, failed, makeAdapter, type Turn, type TurnEnd } from './turn.ts
 /** Text is the answer of a turn that is complete; nothing is an empty answer. */
 export type FunctionAnswer = string | undefined | TurnResult
 
-/**
- * Takes the turn. It should stop when `input.signal` fires: a function cannot be stopped from outside, so the turn
- * ends at once and whatever the function still does goes unheard. What it throws makes the turn `failed`.
- */
+/** Should stop when `input.signal` fires: the turn ends at once, and nothing that it still does is heard. */
 export type AgentFunction = (
   input: TurnInput,
   emit: (event: TurnEvent) => void,
 ) => FunctionAnswer | Promise<FunctionAnswer>
 
-export interface FunctionAdapterOptions {
-  readonly clock?: Clock
-}
-
 export function functionAdapter(
   name: string,
   run: AgentFunction,
-  options: FunctionAdapterOptions = {},
+  { clock = new SystemClock() }: { readonly clock?: Clock } = {},
 ): MeteredAdapter {
-  const { clock = new SystemClock() } = options
   return makeAdapter({ name, kind: 'function', clock, take: turn => take(turn, run) })
 }
 
 async function take(turn: Turn, run: AgentFunction): Promise<TurnEnd> {
   const { input, emit } = turn
   const { signal } = input
-  let stop = () => {}
-  const stopped = new Promise<undefined>(resolve => {
-    stop = () => resolve(undefined)
-    signal.addEventListener('abort', stop, { once: true })
-  })
+  const { promise: stopped, resolve } = Promise.withResolvers<undefined>()
+  const stop = () => resolve(undefined)
+  signal.addEventListener('abort', stop, { once: true })
   try {
     // `async` catches what a function throws before its first await, too.
     const answer = await Promise.race([(async () => run(input, emit))(), stopped])

@@ -2,10 +2,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { CommandAgentSchema, outputNames, promptModes } from './command/config.ts'
+import { commandFields, outputNames, promptModes } from './command/config.ts'
 import { passedByDefault } from './command/environment.ts'
 import { agentDefaults, agentLimits } from './limits.ts'
-import { presetArguments, presetNames, presets } from './presets.ts'
+import { presetCommand, presetNames, presets } from './presets.ts'
 import { Workshop } from './testing/workshop.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../../docs/guide/agents.md'), 'utf8')
@@ -22,7 +22,7 @@ function row(first: string): string[] {
 }
 
 test('every field of the configuration has a row, with its default', () => {
-  for (const field of Object.keys(CommandAgentSchema.properties)) row(field)
+  for (const field of [...Object.keys(commandFields), 'timeout']) row(field)
   expect(row('timeout')[1]).toContain(`\`${agentDefaults.timeout}\``)
   expect(row('max_output')[1]).toContain(`\`${agentDefaults.maxOutput}\``)
   for (const mode of promptModes) expect(row('prompt')[0]).toContain(`\`${mode}\``)
@@ -32,7 +32,7 @@ test('every field of the configuration has a row, with its default', () => {
 test.each(presetNames)('the row of the preset %s says what it runs and what it needs', name => {
   const preset = presets[name]
   const [runs, hosts, credentials] = row(name)
-  expect(runs!.trim()).toBe(`\`${[preset.program, ...presetArguments(preset, undefined, [])].join(' ')}\``)
+  expect(runs!.trim()).toBe(`\`${presetCommand(name).join(' ')}\``)
   for (const host of preset.needs.hosts) expect(hosts).toContain(host)
   const { variables, files } = preset.needs.credentials
   for (const each of [...variables, ...files]) expect(credentials).toContain(`\`${each}\``)

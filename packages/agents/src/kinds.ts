@@ -1,12 +1,11 @@
 // Looking things up in a table of agent kinds.
 import { type AgentKind, type AgentSettings, invariant } from '@parley/core'
 
-/** The kind of an agent, by its fields in a file or by its settings. */
+/** By the fields of an agent in a file, or by its settings. */
 export function kindOf<Kind extends AgentKind>(kinds: readonly Kind[], agent: object): Kind | undefined {
   return kinds.findLast(({ marks }) => marks.some(mark => Object.hasOwn(agent, mark)))
 }
 
-/** The fields of all kinds. */
 export function kindFields(kinds: readonly AgentKind[]): AgentKind['fields'] {
   const all: Record<string, AgentKind['fields'][string]> = {}
   for (const { fields } of kinds)

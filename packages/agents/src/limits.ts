@@ -57,8 +57,8 @@ export const agentDefaults = {
   pollFirstMs: 5,
   pollMostMs: 100,
   /** For one `--version` call. */
-  versionTimeout: '5s',
-  versionOutput: '64KiB',
+  versionMs: 5000,
+  versionBytes: 65_536,
   /** Milliseconds for one `ps`. */
   processTableMs: 10_000,
 } as const

@@ -2,48 +2,28 @@
 // what its output looks like, and what it needs. No preset switches an agent's own safeguards off: `args` can.
 
 import type { AgentNeeds } from '@parley/core'
-import type { ParserName } from './command/parsers/parser.ts'
 
 export const presetNames = ['claude', 'codex', 'gemini', 'opencode', 'qwen'] as const
 export type PresetName = (typeof presetNames)[number]
 
-export interface Preset {
-  readonly name: PresetName
-  readonly program: string
+/** Its name is that of its program and of the parser of its output. The prompt goes to standard input. */
+interface Preset {
   /** Arguments in front of the model and the configuration's own. */
   readonly args: readonly string[]
-  /** The option that names a model. */
-  readonly modelOption: string
   /** Arguments behind the configuration's own. */
-  readonly lastArgs: readonly string[]
-  /** All of them read the prompt from standard input. */
-  readonly prompt: 'stdin'
-  readonly output: ParserName
-  /** Variables of the node's environment that it gets besides the usual ones. */
+  readonly lastArgs?: readonly string[]
+  /** Variables of the node's environment that it gets besides the usual ones and its credentials. */
   readonly pass: readonly string[]
   readonly needs: AgentNeeds
 }
 
-/** A company's proxy often has a certificate of its own. */
-const certificates = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'] as const
+/** A company's proxy often has its own certificate. */
+const CERTIFICATES = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'] as const
 
 export const presets: { readonly [Name in PresetName]: Preset } = {
   claude: {
-    name: 'claude',
-    program: 'claude',
     args: ['-p', '--output-format', 'stream-json', '--verbose', '--permission-mode', 'acceptEdits'],
-    modelOption: '--model',
-    lastArgs: [],
-    prompt: 'stdin',
-    output: 'claude',
-    pass: [
-      'ANTHROPIC_API_KEY',
-      'ANTHROPIC_AUTH_TOKEN',
-      'ANTHROPIC_BASE_URL',
-      'CLAUDE_CODE_OAUTH_TOKEN',
-      'CLAUDE_CONFIG_DIR',
-      ...certificates,
-    ],
+    pass: ['ANTHROPIC_BASE_URL', 'CLAUDE_CONFIG_DIR'],
     needs: {
       hosts: ['api.anthropic.com'],
       credentials: {
@@ -55,15 +35,10 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
     },
   },
   codex: {
-    name: 'codex',
-    program: 'codex',
     // `--sandbox workspace-write` is what `--full-auto` was; a copied folder is no git repository.
     args: ['exec', '--json', '--sandbox', 'workspace-write', '--skip-git-repo-check'],
-    modelOption: '--model',
     lastArgs: ['-'],
-    prompt: 'stdin',
-    output: 'codex',
-    pass: ['CODEX_API_KEY', 'OPENAI_API_KEY', 'OPENAI_BASE_URL', 'CODEX_HOME', ...certificates],
+    pass: ['OPENAI_BASE_URL', 'CODEX_HOME'],
     needs: {
       hosts: ['api.openai.com', 'chatgpt.com', 'auth.openai.com'],
       credentials: { variables: ['CODEX_API_KEY', 'OPENAI_API_KEY'], files: ['~/.codex/auth.json'] },
@@ -71,23 +46,8 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
     },
   },
   gemini: {
-    name: 'gemini',
-    program: 'gemini',
     args: ['--output-format', 'stream-json', '--approval-mode', 'auto_edit'],
-    modelOption: '--model',
-    lastArgs: [],
-    prompt: 'stdin',
-    output: 'gemini',
-    pass: [
-      'GEMINI_API_KEY',
-      'GOOGLE_API_KEY',
-      'GOOGLE_APPLICATION_CREDENTIALS',
-      'GOOGLE_CLOUD_PROJECT',
-      'GOOGLE_CLOUD_LOCATION',
-      'GOOGLE_GENAI_USE_VERTEXAI',
-      'GEMINI_CLI_HOME',
-      ...certificates,
-    ],
+    pass: ['GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION', 'GOOGLE_GENAI_USE_VERTEXAI', 'GEMINI_CLI_HOME'],
     needs: {
       hosts: ['generativelanguage.googleapis.com', 'cloudcode-pa.googleapis.com', 'oauth2.googleapis.com'],
       credentials: {
@@ -98,25 +58,9 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
     },
   },
   opencode: {
-    name: 'opencode',
-    program: 'opencode',
     // Edits inside the folder are allowed unless its own configuration says otherwise; what would be asked is refused.
     args: ['run', '--format', 'json'],
-    modelOption: '--model',
-    lastArgs: [],
-    prompt: 'stdin',
-    output: 'opencode',
-    pass: [
-      'OPENCODE_API_KEY',
-      'ANTHROPIC_API_KEY',
-      'OPENAI_API_KEY',
-      'GEMINI_API_KEY',
-      'OPENROUTER_API_KEY',
-      'OPENCODE_CONFIG',
-      'XDG_CONFIG_HOME',
-      'XDG_DATA_HOME',
-      ...certificates,
-    ],
+    pass: ['OPENCODE_CONFIG', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME'],
     needs: {
       // And the host of the provider that its configuration names.
       hosts: ['models.dev', 'opencode.ai'],
@@ -128,21 +72,8 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
     },
   },
   qwen: {
-    name: 'qwen',
-    program: 'qwen',
     args: ['--output-format', 'stream-json', '--approval-mode', 'auto-edit'],
-    modelOption: '--model',
-    lastArgs: [],
-    prompt: 'stdin',
-    output: 'qwen',
-    pass: [
-      'OPENAI_API_KEY',
-      'OPENAI_BASE_URL',
-      'OPENAI_MODEL',
-      'DASHSCOPE_API_KEY',
-      'BAILIAN_CODING_PLAN_API_KEY',
-      ...certificates,
-    ],
+    pass: ['OPENAI_BASE_URL', 'OPENAI_MODEL'],
     needs: {
       // Or the host of OPENAI_BASE_URL.
       hosts: ['dashscope.aliyuncs.com'],
@@ -155,8 +86,11 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
   },
 }
 
-/** The arguments of one preset with a model and arguments of one's own. */
-export function presetArguments(preset: Preset, model: string | undefined, args: readonly string[]): string[] {
-  const chosen = model === undefined ? [] : [preset.modelOption, model]
-  return [...preset.args, ...chosen, ...args, ...preset.lastArgs]
+export function presetCommand(name: PresetName, model?: string, more: readonly string[] = []): [string, ...string[]] {
+  const { args, lastArgs = [] } = presets[name]
+  return [name, ...args, ...(model === undefined ? [] : ['--model', model]), ...more, ...lastArgs]
+}
+
+export function presetVariables(name: PresetName): readonly string[] {
+  return [...presets[name].needs.credentials.variables, ...presets[name].pass, ...CERTIFICATES]
 }

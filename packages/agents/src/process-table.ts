@@ -16,17 +16,13 @@ export interface ProcessEntry {
   readonly session?: number
   /** When it was started, in ticks since the machine was: with the number, it tells a process from a later one. */
   readonly started?: number
-  /** Of a process whose environment may be read. */
   readonly marker?: string
 }
 
 let reading: Promise<readonly ProcessEntry[]> | undefined
 let next: Promise<readonly ProcessEntry[]> | undefined
 
-/**
- * The processes that live, at a moment after the call. Many turns may end at once: those that ask while the table is
- * being read share the reading that follows.
- */
+/** Live processes at a moment after the call. Calls during a reading share the next one. */
 export function readProcesses(): Promise<readonly ProcessEntry[]> {
   if (reading === undefined) return begin()
   next ??= reading.then(begin, begin)
@@ -57,7 +53,7 @@ async function readProc(): Promise<readonly ProcessEntry[]> {
     const stat = tryRead(`/proc/${pid}/stat`)
     const entry = stat === undefined ? undefined : parseStat(stat)
     if (entry === undefined) continue
-    const marker = markerOf(tryRead(`/proc/${pid}/environ`))
+    const marker = variableOf(tryRead(`/proc/${pid}/environ`), TURN_MARKER)
     entries.push(marker === undefined ? entry : { ...entry, marker })
   }
   return entries
@@ -84,10 +80,6 @@ export function parseStat(text: string): ProcessEntry | undefined {
   if (state === 'Z' || state === 'X') return undefined
   const started = Number(fields[STARTED])
   return { pid, parent: Number(parent), group: Number(group), session: Number(session), started }
-}
-
-export function markerOf(environment: string | undefined): string | undefined {
-  return variableOf(environment, TURN_MARKER)
 }
 
 /** A variable in an environment as the kernel shows it: `NAME=value` with a NUL byte behind each. */

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { SystemClock } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
-import { markerOf, parsePs, parseStat, readProcesses } from './process-table.ts'
-import { endMarked, endRun, findMarked, TURN_MARKER } from './processes.ts'
+import { parsePs, parseStat, readProcesses, TURN_MARKER, variableOf } from './process-table.ts'
+import { endMarked, findMarked } from './processes.ts'
 
 /** A process with a marker that says when it is ready. */
 async function marked(marker: string, source = 'sleep 1000 & echo ready; wait') {
@@ -42,12 +42,12 @@ test('a node that starts again ends everything of a run, and nothing of another'
   await marked(`${mine}/ws_1/1`)
   await marked(`${mine}/ws_2/3`, 'trap "" TERM; echo ready; while :; do sleep 1000; done')
   await marked(`${other}/ws_1/1`)
-  const ended = await endRun(mine, { clock: new SystemClock(), grace: 50 })
+  const ended = await endMarked(`${mine}/`, { clock: new SystemClock(), grace: 50 })
   expect(ended.found).toBeGreaterThanOrEqual(4)
   expect(ended.left).toEqual([])
   expect(await findMarked(`${mine}/`)).toEqual([])
   expect((await findMarked(`${other}/`)).length).toBe(2)
-  expect(await endRun(mine)).toEqual({ found: 0, left: [] })
+  expect(await endMarked(`${mine}/`)).toEqual({ found: 0, left: [] })
 })
 
 test('children that wiped the marker go with their parents', async () => {
@@ -58,16 +58,16 @@ test('children that wiped the marker go with their parents', async () => {
   // Until `env` has become `sleep`, it has the marker.
   while ((await unmarked()).length === 0) await new Promise(setImmediate)
   const [sleeper] = await unmarked()
-  await endRun(mine, { grace: 50 })
+  await endMarked(`${mine}/`, { grace: 50 })
   expect((await readProcesses()).filter(({ pid }) => pid === sleeper!.pid)).toEqual([])
 })
 
 test('the caller is never found and never ended, even with the marker of its own run', async () => {
   const mine = run()
   const source = `
-    import { endRun, findMarked } from ${JSON.stringify(new URL('./processes.ts', import.meta.url).href)}
+    import { endMarked, findMarked } from ${JSON.stringify(new URL('./processes.ts', import.meta.url).href)}
     const before = await findMarked(process.argv[1] + '/')
-    const ended = await endRun(process.argv[1], { grace: 50 })
+    const ended = await endMarked(process.argv[1] + '/', { grace: 50 })
     console.log(JSON.stringify({ before: before.length, ended }))`
   // The shell carries the marker too, and is the caller's parent.
   const child = spawn(
@@ -124,10 +124,10 @@ test('a line of /proc is read whatever the program is called, and the dead are l
 })
 
 test('a marker is a whole variable', () => {
-  expect(markerOf('A=1\0PARLEY_TURN=r/w/1\0B=2\0')).toBe('r/w/1')
-  expect(markerOf('PARLEY_TURN=r/w/1')).toBe('r/w/1')
-  expect(markerOf('NOT_PARLEY_TURN=r/w/1\0')).toBeUndefined()
-  expect(markerOf('')).toBeUndefined()
+  expect(variableOf('A=1\0PARLEY_TURN=r/w/1\0B=2\0', TURN_MARKER)).toBe('r/w/1')
+  expect(variableOf('PARLEY_TURN=r/w/1', TURN_MARKER)).toBe('r/w/1')
+  expect(variableOf('NOT_PARLEY_TURN=r/w/1\0', TURN_MARKER)).toBeUndefined()
+  expect(variableOf('', TURN_MARKER)).toBeUndefined()
 })
 
 test('what ps prints on macOS is read as well', () => {

@@ -6,57 +6,42 @@ import { type Clock, ParleyError, SystemClock, type TurnInput } from '@parley/co
 import { agentDefaults, agentLimits } from './limits.ts'
 import { type ProcessEntry, readProcesses } from './process-table.ts'
 
-export { TURN_MARKER } from './process-table.ts'
-
-export interface MarkedProcess {
-  readonly pid: number
-  readonly marker: string
-}
-
 export interface EndOptions {
   readonly clock?: Clock
-  /** Milliseconds between SIGTERM and SIGKILL. */
   readonly grace?: number
 }
 
 export interface Ended {
-  /** How many processes were found and told to end. */
   readonly found: number
   /** Those that even SIGKILL did not end. */
   readonly left: readonly number[]
 }
 
-/** The marker of one turn. */
 export function turnMarker({ run, workspace, epoch }: Pick<TurnInput, 'run' | 'workspace' | 'epoch'>): string {
   return `${run}/${workspace}/${epoch}`
 }
 
-/** The processes whose marker begins so, the caller itself and its ancestors left out. */
-export async function findMarked(prefix: string): Promise<readonly MarkedProcess[]> {
+/** Without the caller and its ancestors. */
+export async function findMarked(
+  prefix: string,
+): Promise<readonly { readonly pid: number; readonly marker: string }[]> {
   const entries = await readProcesses()
   const spared = ownLine(entries)
   return entries.flatMap(({ pid, marker }) => (marker?.startsWith(prefix) && !spared.has(pid) ? [{ pid, marker }] : []))
 }
 
-/**
- * Ends every process whose marker begins so, with its children: SIGTERM, and SIGKILL for what is left after the grace.
- */
+/** Ends these processes and their children: SIGTERM, then SIGKILL after the grace. */
 export function endMarked(prefix: string, options: EndOptions = {}): Promise<Ended> {
   // An empty prefix would end the turns of every other node on this machine.
   if (prefix === '') throw new ParleyError('invalid_argument', 'an empty prefix does not say whose processes to end')
   return endAll({ marked: marker => marker.startsWith(prefix) }, options)
 }
 
-/** For a node that starts again: ends everything that a dead node left of a run. */
-export function endRun(run: string, options: EndOptions = {}): Promise<Ended> {
-  return endMarked(`${run}/`, options)
-}
-
 export interface TurnProcesses {
   readonly marker: string
   /** The process that was started as the leader of its own group and session. */
   readonly leader: number
-  /** Resolves when the leader is gone, so that nobody has to wait for the next look. */
+  /** Resolves when the leader has exited, so that the next look need not wait. */
   readonly gone: Promise<unknown>
 }
 
@@ -66,7 +51,6 @@ export function endTurn(turn: TurnProcesses, options: EndOptions = {}): Promise<
   return endAll({ marked: each => each === marker, leader, gone }, options)
 }
 
-/** Which processes are meant. */
 interface Target {
   marked(marker: string): boolean
   readonly leader?: number
@@ -136,7 +120,6 @@ function treeOf(
   return [...chosen.values()]
 }
 
-/** This process and those that it descends from. */
 function ownLine(entries: readonly ProcessEntry[]): ReadonlySet<number> {
   const parents = new Map(entries.map(({ pid, parent }) => [pid, parent]))
   const line = new Set<number>()
@@ -146,29 +129,21 @@ function ownLine(entries: readonly ProcessEntry[]): ReadonlySet<number> {
   return line
 }
 
-/** To one process, or with a negative number to a group; it may be gone already. */
+/** A negative number means a group. */
 export function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(pid, name)
   } catch {
-    // Gone, or not ours: the next look tells.
+    // It has ended, or is not ours: the next look shows which.
   }
 }
 
-interface Timer {
-  readonly done: Promise<void>
-  fired(): boolean
-  cancel(): void
-}
-
-function timer(clock: Clock, milliseconds: number): Timer {
+function timer(clock: Clock, milliseconds: number) {
+  const { promise: done, resolve } = Promise.withResolvers<void>()
   let fired = false
-  let cancel = () => {}
-  const done = new Promise<void>(resolve => {
-    cancel = clock.after(milliseconds, () => {
-      fired = true
-      resolve()
-    })
+  const cancel = clock.after(milliseconds, () => {
+    fired = true
+    resolve()
   })
-  return { done, fired: () => fired, cancel: () => cancel() }
+  return { done, fired: () => fired, cancel }
 }

@@ -17,7 +17,6 @@ export interface Turn {
   readonly input: TurnInput
   /** Never throws, and does nothing after the turn has ended. */
   readonly emit: (event: TurnEvent) => void
-  /** What the turn has reported so far. */
   usage(): Usage
 }
 
@@ -96,7 +95,6 @@ export function failed(error: ParleyError, usage: Usage = {}): TurnResult {
   return { outcome: 'failed', error, usage }
 }
 
-/** The result of a turn whose signal has fired. */
 export function aborted(reason: unknown, usage: Usage = {}): TurnResult {
   const known = reason instanceof ParleyError ? reason : undefined
   const message = known ? `The turn was ended: ${known.message}` : 'The turn was ended before it was done.'

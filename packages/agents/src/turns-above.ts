@@ -13,7 +13,7 @@ export interface TurnAbove {
 
 const SOCKET = 'PARLEY_SOCKET'
 
-/** The nearest first. */
+/** From the nearest to the farthest. */
 export async function turnsAbove(
   env: Readonly<Record<string, string | undefined>>,
   pid = process.pid,

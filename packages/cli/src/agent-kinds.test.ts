@@ -1,14 +1,14 @@
 // A new kind of agent is one file (testing/diary-kind.ts) and one entry in the node's table: everything else finds it.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectClient, connectUnix } from '@parley/call'
 import { type AgentKind, unwrap } from '@parley/core'
 import { agentDirectory, loadConfig, Node, type NodeOperations, readTeam, startEnvironment } from '@parley/node'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { agents as examineAgents } from './doctor/agents.ts'
 import { systemProbes } from './doctor/probes.ts'
 import { planDetails } from './render/plan.ts'
+import { tempFolder } from './testing/folder.ts'
 import { runView, taskView } from './testing/views.ts'
 
 vi.mock('../../node/src/agents/kinds.ts', async original => {
@@ -23,10 +23,9 @@ vi.mock('../../node/src/agents/kinds.ts', async original => {
 let home: string
 let diary: string
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'parley-kinds-'))
+  home = tempFolder()
   diary = join(home, 'diary.md')
 })
-afterEach(() => rmSync(home, { recursive: true, force: true }))
 
 const file = (agent: string) => `version: 1\nname: t\napproval: none\nagents:\n  me: ${agent}\n`
 

@@ -5,30 +5,28 @@ import type { NodeClient } from './node/client.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface FlagSpec {
-  readonly type: 'boolean' | 'text' | 'integer'
-  /** What its value is called in the help, for example `FILE`. */
+  /** What its value is called in the help, for example `FILE`; without one the flag is there or not. */
   readonly value?: string
+  readonly whole?: true
   readonly short?: string
   readonly summary: string
-  /** The only values that are taken. */
+  /** No other value is accepted. */
   readonly choices?: readonly string[]
   /** Values that completion offers where others are taken as well. */
   readonly offers?: () => Promise<readonly string[]>
-  /** May be given several times. */
   readonly many?: boolean
-  /** What completion offers in place of its value. */
   readonly complete?: 'file' | 'folder'
 }
 
 export type FlagTable = Readonly<Record<string, FlagSpec>>
 
-type ValueOf<F extends FlagSpec> = F['type'] extends 'boolean'
-  ? boolean
-  : F['type'] extends 'integer'
+type ValueOf<F extends FlagSpec> = F extends { readonly value: string }
+  ? F extends { readonly whole: true }
     ? number | undefined
     : F extends { readonly many: true }
       ? readonly string[]
       : string | undefined
+  : boolean
 
 export type FlagValues<F extends FlagTable> = { readonly [Name in keyof F]: ValueOf<F[Name]> }
 
@@ -42,42 +40,43 @@ export interface Argument {
   readonly complete?: 'file' | 'folder'
 }
 
-export interface GlobalFlags {
-  readonly profile: string | undefined
-  readonly json: boolean
-  readonly 'no-color': boolean
-  readonly quiet: boolean
-  readonly help: boolean
-  readonly version: boolean
-}
+export const GLOBAL_FLAGS = {
+  profile: { value: 'NAME', summary: 'The profile, a folder in ~/.parley (default: default)' },
+  json: { summary: 'Print JSON: one value, or one per line' },
+  'no-color': { summary: 'No colours; same as NO_COLOR' },
+  quiet: { short: 'q', summary: 'Print results only' },
+  help: { short: 'h', summary: 'Show help' },
+  version: { summary: 'Show the version' },
+} as const satisfies FlagTable
+
+export type GlobalFlags = FlagValues<typeof GLOBAL_FLAGS>
 
 export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly clock: Clock
   readonly terminal: Terminal
-  /** The node of the profile. It is closed when the command ends. */
+  /** The node of the profile; the connection closes when the command ends. */
   connect(options?: ConnectChoice): Promise<NodeClient>
 }
 
 export interface ConnectChoice {
-  /** Start a node where none runs. By default yes. */
+  /** Start a node if none is running (the default). */
   readonly start?: boolean
-  /** A profile that is named and not there is made. By default it is taken for a slip. */
+  /** Create a named profile that does not exist; by default that is an error, since the name is probably mistyped. */
   readonly create?: boolean
-  /** One that is started does not stop by itself when nobody needs it. */
+  /** A node that this starts keeps running when it is idle. */
   readonly lasting?: boolean
-  /** A node of another version is good enough. */
+  /** Accept a node of another version. */
   readonly anyVersion?: boolean
   /** Further variables for a node that is started. */
   readonly env?: Readonly<Record<string, string>>
 }
 
 export interface Context extends Environment {
-  /** The node of the profile, reached with the first call: started where none runs. */
+  /** Connects at the first call, and starts a node if none is running. */
   readonly api: NodeClient
   readonly global: GlobalFlags
-  /** All commands, for those that tell of others. */
   readonly table: Table
 }
 
@@ -86,8 +85,7 @@ export interface Input<F extends FlagTable = FlagTable> {
   readonly words: readonly string[]
 }
 
-interface Described {
-  /** More for its own help, where the summary is not enough. */
+export interface Described {
   readonly about?: string
   readonly examples: readonly (readonly [command: string, what: string])[]
 }
@@ -95,11 +93,10 @@ interface Described {
 export interface Command extends Described {
   readonly args: readonly Argument[]
   readonly flags: FlagTable
-  /** Without an exit code it is done. */
+  /** No exit code means success. */
   run(context: Context, input: Input): Promise<ExitCode | undefined> | Promise<void>
 }
 
-/** What the file of a command exports. */
 export function command<const F extends FlagTable = Record<never, never>>(
   spec: Described & {
     readonly args?: readonly Argument[]
@@ -110,18 +107,17 @@ export function command<const F extends FlagTable = Record<never, never>>(
   return { args: [], flags: {}, ...spec } as unknown as Command
 }
 
-/** One word, or two for a command of a group: `trail query`. The rest is read when it is needed. */
+/** The name is one word, or two in a group: `trail query`. The command itself is loaded when it is used. */
 export type Entry = readonly [name: string, summary: string, load: () => Promise<{ readonly default: Command }>]
 
-/** Commands that share their first word. */
 export interface Group {
   readonly name: string
   readonly summary: string
-  /** The command that the word alone stands for; without one, a second word is needed. */
+  /** The command to run if no second word is given; without it the second word is required. */
   readonly alone?: string
 }
 
-/** The one source of help, completion and a part of the guide. */
+/** Help, completion and part of the guide come from this. */
 export interface Table {
   readonly commands: readonly Entry[]
   readonly groups: readonly Group[]

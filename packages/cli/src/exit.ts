@@ -1,5 +1,4 @@
-// Exit codes: stable, documented in docs/guide/getting-started.md, and what programs branch on beside the codes of
-// errors.
+// Exit codes: stable, documented in docs/guide/getting-started.md.
 
 export const EXIT = {
   done: 0,
@@ -15,7 +14,7 @@ export const EXIT = {
 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** One line for each, for the help and the guide. */
+/** For the help and the guide. */
 export const EXIT_MEANINGS: readonly (readonly [ExitCode, string])[] = [
   [EXIT.done, 'done'],
   [
@@ -32,7 +31,7 @@ export const EXIT_MEANINGS: readonly (readonly [ExitCode, string])[] = [
   [EXIT.interrupted, "interrupted; a run that was followed continues, and a peer's turn is cancelled"],
 ]
 
-/** Codes of errors, ours and those of the call protocol. Any other code is a refusal of the node. */
+/** Error codes of Parley and of the call protocol. Any other code is a refusal of the node. */
 const BY_CODE: Readonly<Record<string, ExitCode>> = {
   usage: EXIT.usage,
   invalid_argument: EXIT.usage,

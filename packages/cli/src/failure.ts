@@ -1,5 +1,4 @@
-// What goes wrong, as a person is told it: what happened, why, what to do next. And as a program is told it: a code, a
-// message, details.
+// What goes wrong, for people (what happened, why, what to do next) and for programs (code, message, details).
 import { CallError } from '@parley/call'
 import { asParleyError, ParleyError } from '@parley/core'
 import { EXIT, type ExitCode, exitCodeOf } from './exit.ts'
@@ -11,7 +10,7 @@ export interface FailureOptions {
   readonly why?: string | undefined
   readonly next?: string | readonly string[] | undefined
   readonly details?: Readonly<Record<string, unknown>>
-  /** Text that is shown as it is, for instance the places in a file. */
+  /** Shown verbatim, for example places in a file. */
   readonly excerpt?: string | undefined
   readonly cause?: unknown
 }
@@ -37,118 +36,86 @@ export class Failure extends ParleyError {
   }
 }
 
-export interface Advice {
-  readonly why?: string
-  readonly next?: string
+/** What helps in general against what has this code. What the error itself says comes first. */
+export function adviceFor(code: string): { readonly why?: string; readonly next?: string } {
+  return {
+    ...(Object.hasOwn(WHY, code) && { why: WHY[code]! }),
+    ...(Object.hasOwn(NEXT, code) && { next: NEXT[code]! }),
+  }
 }
 
 const LOOK_AT_KEY = '`parley doctor` checks the key of this profile.'
+const DEFECT = 'This is a defect in Parley, not in what you did.'
 
-/** What helps in general, by code. What the error itself says comes first. */
-const ADVICE: Readonly<Record<string, Advice>> = {
-  not_found: { next: '`parley runs` and `parley gates` list what exists.' },
-  NOT_FOUND: {
-    why: 'The node does not know this operation; it may be another version.',
-    next: '`parley doctor` compares the versions.',
-  },
-  UNAVAILABLE: {
-    why: 'Nothing answers at the socket of this profile. Nothing was executed.',
-    next: '`parley doctor` says what is wrong; `parley up` runs a node in the foreground, where you can read its messages.',
-  },
-  node_unreachable: { next: '`parley doctor` says what is wrong.' },
-  node_not_running: { next: '`parley up` starts it.' },
-  node_start_failed: {
-    next: '`parley doctor` says what is wrong; `parley up` runs it in the foreground, where you can read its messages.',
-  },
-  version_mismatch: {
-    next: 'Let the node finish its work, then start it again with this version: `parley down`, `parley up`.',
-  },
-  TIMEOUT: {
-    why: 'The node did not answer in time. It may still carry out the request.',
-    next: '`parley runs` shows the result.',
-  },
-  connection_lost: {
-    why: 'The connection to the node was lost. The request may or may not have been carried out. Runs continue when a node is running.',
-    next: '`parley runs` shows the result.',
-  },
-  FORBIDDEN: {
-    why: 'PARLEY_TOKEN_FILE is set: inside a workspace only `parley ws` may be used.',
-    next: 'Leave it to the person who owns the run.',
-  },
-  passphrase_required: {
-    next: 'You are asked for it on a terminal; a program passes it with --passphrase-stdin.',
-  },
-  passphrase_wrong: { next: '`parley passphrase` changes it, if you know the current one.' },
-  permission_denied: { next: 'Leave it to the person who owns the run.' },
-  invalid_state: { next: '`parley show` shows the state of the run.' },
-  no_agent: { next: '`parley init` writes a team file; `parley agents` lists the agents.' },
-  invalid_project: { next: 'Name the folder of a project with --project.' },
-  invalid_team: { next: `Fix the places above.${everyField()}` },
-  invalid_config: {
-    next: 'Fix the places above. Until then no node starts, and `parley config` does not work.',
-  },
-  invalid_profile: { next: 'Give another name with --profile, or none for the profile `default`.' },
-  profile_unusable: { next: '`parley doctor` says what is wrong with it.' },
-  ambiguous: { next: 'Give more of the id; `parley runs` and `parley inbox` list all.' },
-  unknown_agent: { next: '`parley agents` lists the agents.' },
-  nothing_to_salvage: { next: '`parley show` says what was done; only checkpoints can be recovered.' },
-  profile_in_use: { next: 'Use the running node, or another profile with --profile.' },
-  program_missing: { next: 'Install it, or name another agent; `parley agents` shows which are installed.' },
-  trail_damaged: { next: '`parley trail verify` shows where; other runs are not affected.' },
-  replica_unavailable: { next: '`parley doctor` checks it; nothing was removed.' },
-  export_damaged: {
-    next: "`parley trail verify --file` lists everything that is wrong. Ask for the file again, and for its author's public key.",
-  },
-  export_untrusted: {
-    next: 'Give the key with --key or --key-file; `parley trail keys` shows it on the machine that the file comes from.',
-  },
-  run_exists: { next: '`parley trail verify --file` and `parley trail verify RUN` show how far each one goes.' },
-  not_an_export: { next: '`parley trail export RUN --output FILE` writes one.' },
-  unknown_peer: {
-    next: '`parley peers` lists the pinned peers; `parley peers pending` lists strangers who called.',
-  },
-  peer_exists: { next: '`parley peers` lists the pinned peers; `parley peers remove` unpins one.' },
-  invalid_peer: { next: '`parley help peers add` has examples.' },
-  bad_invitation: {
-    next: 'Ask for the line from `parley id` again, and copy all of it.',
-  },
-  too_many_peers: { next: '`parley peers remove` makes room.' },
-  peers_unreadable: {
-    next: 'Fix alp/peers.yaml in the profile with an editor; `parley doctor` names its folder.',
-  },
-  locked: {
-    why: 'Another program is changing the list of peers.',
-    next: 'Try again in a moment.',
-  },
-  key_unusable: { next: LOOK_AT_KEY },
-  key_missing: { next: LOOK_AT_KEY },
-  key_mismatch: { next: LOOK_AT_KEY },
-  key_retired: { next: LOOK_AT_KEY },
-  link_off: {
-    why: '`service.alp` is false in the config.yaml of this profile.',
-    next: 'Set it to true, or remove it, and start the node again.',
-  },
-  machine_fault: {
-    next: 'Free some space, or fix what the message names; `parley doctor` checks it. The node then continues automatically.',
-  },
-  overloaded: { next: 'Try again when a run has ended: `parley runs --state working`.' },
-  trail_unavailable: { next: '`parley doctor` checks the disk and the trail.' },
-  internal: {
-    why: 'This is a defect in Parley, not in what you did.',
-    next: '`parley doctor` may tell you more; logs/node.log in the profile has the details.',
-  },
-  INTERNAL: {
-    why: 'This is a defect in Parley, not in what you did.',
-    next: 'logs/node.log in the profile has the details.',
-  },
+const WHY: Readonly<Record<string, string>> = {
+  NOT_FOUND: 'The node does not know this operation; it may be another version.',
+  UNAVAILABLE: 'Nothing answers at the socket of this profile. Nothing was executed.',
+  TIMEOUT: 'The node did not answer in time. It may still carry out the request.',
+  connection_lost:
+    'The connection to the node was lost. The request may or may not have been carried out. Runs continue when a node is running.',
+  FORBIDDEN: 'PARLEY_TOKEN_FILE is set: inside a workspace only `parley ws` may be used.',
+  locked: 'Another program is changing the list of peers.',
+  link_off: '`service.alp` is false in the config.yaml of this profile.',
+  internal: DEFECT,
+  INTERNAL: DEFECT,
 }
 
-/** What helps in general against what has this code. */
-export function adviceFor(code: string): Advice {
-  return ADVICE[code] ?? {}
+const NEXT: Readonly<Record<string, string>> = {
+  not_found: '`parley runs` and `parley gates` list what exists.',
+  NOT_FOUND: '`parley doctor` compares the versions.',
+  UNAVAILABLE:
+    '`parley doctor` says what is wrong; `parley up` runs a node in the foreground, where you can read its messages.',
+  node_unreachable: '`parley doctor` says what is wrong.',
+  node_not_running: '`parley up` starts it.',
+  node_start_failed:
+    '`parley doctor` says what is wrong; `parley up` runs it in the foreground, where you can read its messages.',
+  version_mismatch: 'Let the node finish its work, then start it again with this version: `parley down`, `parley up`.',
+  TIMEOUT: '`parley runs` shows the result.',
+  connection_lost: '`parley runs` shows the result.',
+  FORBIDDEN: 'Leave it to the person who owns the run.',
+  passphrase_required: 'You are asked for it on a terminal; a program passes it with --passphrase-stdin.',
+  passphrase_wrong: '`parley passphrase` changes it, if you know the current one.',
+  permission_denied: 'Leave it to the person who owns the run.',
+  invalid_state: '`parley show` shows the state of the run.',
+  no_agent: '`parley init` writes a team file; `parley agents` lists the agents.',
+  invalid_project: 'Name the folder of a project with --project.',
+  invalid_team: `Fix the places above.${everyField()}`,
+  invalid_config: 'Fix the places above. Until then no node starts, and `parley config` does not work.',
+  invalid_profile: 'Give another name with --profile, or none for the profile `default`.',
+  profile_unusable: '`parley doctor` says what is wrong with it.',
+  ambiguous: 'Give more of the id; `parley runs` and `parley inbox` list all.',
+  unknown_agent: '`parley agents` lists the agents.',
+  nothing_to_salvage: '`parley show` says what was done; only checkpoints can be recovered.',
+  profile_in_use: 'Use the running node, or another profile with --profile.',
+  program_missing: 'Install it, or name another agent; `parley agents` shows which are installed.',
+  trail_damaged: '`parley trail verify` shows where; other runs are not affected.',
+  replica_unavailable: '`parley doctor` checks it; nothing was removed.',
+  export_damaged:
+    "`parley trail verify --file` lists everything that is wrong. Ask for the file again, and for its author's public key.",
+  export_untrusted:
+    'Give the key with --key or --key-file; `parley trail keys` shows it on the machine that the file comes from.',
+  run_exists: '`parley trail verify --file` and `parley trail verify RUN` show how far each one goes.',
+  not_an_export: '`parley trail export RUN --output FILE` writes one.',
+  unknown_peer: '`parley peers` lists the pinned peers; `parley peers pending` lists strangers who called.',
+  peer_exists: '`parley peers` lists the pinned peers; `parley peers remove` unpins one.',
+  invalid_peer: '`parley help peers add` has examples.',
+  bad_invitation: 'Ask for the line from `parley id` again, and copy all of it.',
+  too_many_peers: '`parley peers remove` makes room.',
+  peers_unreadable: 'Fix alp/peers.yaml in the profile with an editor; `parley doctor` names its folder.',
+  locked: 'Try again in a moment.',
+  key_unusable: LOOK_AT_KEY,
+  key_missing: LOOK_AT_KEY,
+  key_mismatch: LOOK_AT_KEY,
+  key_retired: LOOK_AT_KEY,
+  link_off: 'Set it to true, or remove it, and start the node again.',
+  machine_fault:
+    'Free some space, or fix what the message names; `parley doctor` checks it. The node then continues automatically.',
+  overloaded: 'Try again when a run has ended: `parley runs --state working`.',
+  trail_unavailable: '`parley doctor` checks the disk and the trail.',
+  internal: '`parley doctor` may tell you more; logs/node.log in the profile has the details.',
+  INTERNAL: 'logs/node.log in the profile has the details.',
 }
 
-/** Anything that was thrown, as a failure. */
 export function asFailure(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown
   if (thrown instanceof CallError) return fromCall(thrown)
@@ -156,7 +123,6 @@ export function asFailure(thrown: unknown): Failure {
   return advised(error.code, error.message, error.details, thrown)
 }
 
-/** A wrong use of the command, with the usage line that helps. */
 export function wrongUsage(what: string, usage: string, hint?: string): Failure {
   return new Failure('usage', what, { why: hint, next: `usage: ${usage}` })
 }
@@ -176,7 +142,7 @@ function advised(code: string, what: string, details: Readonly<Record<string, un
   return new Failure(code, what, { details, cause, ...adviceFor(code), excerpt })
 }
 
-/** For people. The message of an error that others wrote may have several lines. */
+/** Messages of errors that others wrote may have several lines. */
 export function failureLines(failure: Failure, paint: Paint): readonly string[] {
   const places = failure.excerpt ? lines(failure.excerpt) : problemLines(failure.details.problems)
   const [what = failure.code, ...rest] = lines(places.length > 0 ? headOf(failure) : failure.message)
@@ -198,13 +164,13 @@ function headOf({ message }: Failure): string {
   return /^.{0,300}? cannot be used\.(?= )/.exec(message)?.[0] ?? message
 }
 
-/** Of an id that fits several: which. */
+/** The candidates for an ambiguous id. */
 function listed({ code, details }: Failure): readonly string[] {
   const fitting = code === 'ambiguous' ? (details.runs ?? details.gates) : undefined
   return Array.isArray(fitting) ? fitting.filter(each => typeof each === 'string').map(oneLine) : []
 }
 
-/** The places in a team file or configuration that are wrong, where an error names them. */
+/** Where a team file or configuration is wrong. */
 function problemLines(problems: unknown): readonly string[] {
   if (!Array.isArray(problems)) return []
   return problems.filter(isRecord).map(({ line, column, message, source }) => {
@@ -213,7 +179,6 @@ function problemLines(problems: unknown): readonly string[] {
   })
 }
 
-/** For programs: one line. */
 export function failureJson(failure: Failure): string {
   const { code, message, details, why, next } = failure
   return JSON.stringify({

@@ -32,25 +32,22 @@ export const cliLimits = {
   promptLength: 65_536,
   /** Bytes of a team file that are read; the node refuses less. */
   teamFileBytes: 1_048_576,
-  /** Bytes of a file of public keys. */
   /** How often a passphrase is asked for again. */
   passphraseTries: 3,
   /** Characters of one that is typed. */
   passphraseLength: 1_024,
   /** Milliseconds in which one that was typed is good for the next answer of the same command. */
   passphraseMs: 60_000,
-  /** Bytes of the file with the token of a turn. */
+  /** Bytes of the file with the token of a turn, and of one with public keys. */
   tokenBytes: 4_096,
   keyFileBytes: 131_072,
-  /**
-   * Milliseconds in which a node that was stopped has ended, its own ten seconds included, and between two looks at it.
-   */
+  /** How long a stopped node may take to end (its own ten seconds included), and between two looks at it. */
   downMs: 13_000,
   downLookMs: 50,
   /** How often a lost node is reached again before the command gives up. */
   reconnects: 5,
   reconnectMs: 500,
-  /** Milliseconds that a program which `doctor` or `init` asks for its version may take. */
+  /** For a program that `doctor` or `init` asks for its version. */
   probeMs: 5000,
   /** Milliseconds for an agent to take over: the one before it may take its time to end. */
   migrateMs: 120_000,
@@ -62,7 +59,7 @@ export const cliLimits = {
   verifyMs: 600_000,
   /** Lines of what an agent said, where several have something to say. */
   saidLines: 6,
-  /** Milliseconds after which nobody waits any longer to see how a run begins. */
+  /** How long `--detach` waits to see how a run begins. */
   begunMs: 5000,
   /** Gates named after they were answered together. */
   listedGates: 12,

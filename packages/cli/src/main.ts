@@ -1,5 +1,4 @@
-// From a command line to an exit code: parses, runs the command, shows what went wrong. Nothing below it ends the
-// process.
+// From a command line to an exit code: parses, runs the command, shows errors. Nothing below it ends the process.
 
 import type { ConnectChoice, Context, Environment, GlobalFlags, Table } from './command.ts'
 import { EXIT, type ExitCode } from './exit.ts'
@@ -28,11 +27,7 @@ export async function main(args: readonly string[], shell: Shell): Promise<ExitC
       terminal.out(parsed.global.json ? `${JSON.stringify({ version: shell.version })}\n` : `${shell.version}\n`)
       return EXIT.done
     case 'help':
-      terminal.out(
-        await helpText(parsed.topic, shell.table, {
-          width: Math.min(terminal.columns, cliLimits.helpColumns),
-        }),
-      )
+      terminal.out(await helpText(parsed.topic, shell.table, Math.min(terminal.columns, cliLimits.helpColumns)))
       return EXIT.done
     case 'command': {
       const { env, cwd, clock, table } = shell
@@ -66,7 +61,6 @@ export async function main(args: readonly string[], shell: Shell): Promise<ExitC
   }
 }
 
-/** Results are on stdout, so complaints are on stderr, as JSON too. */
 function complain(failure: Failure, { json }: GlobalFlags, terminal: Terminal): ExitCode {
   terminal.err(json ? `${failureJson(failure)}\n` : `${failureLines(failure, terminal.paint).join('\n')}\n`)
   return failure.exitCode

@@ -1,11 +1,24 @@
 // How commands print: a value for programs, lines for people, remarks that `--quiet` leaves out.
 import type { Context } from './command.ts'
+import type { MachineView } from './node/views.ts'
+import { heldLine } from './render/machine.ts'
 import type { Drawing } from './render/tasks.ts'
 
-/** The result of a command: `value` as JSON, or lines. */
+/** The result: `value` as JSON, or lines. */
 export function print({ global, terminal }: Context, value: unknown, lines: () => readonly string[]): void {
   if (global.json) printJson({ terminal }, value)
   else printLines({ terminal }, lines())
+}
+
+/** A result, with what holds the node up as a member for programs or as a remark for people. */
+export function printHeld(
+  context: Context,
+  value: object,
+  machine: MachineView | undefined,
+  lines: () => readonly string[],
+): void {
+  print(context, { ...value, ...(machine && { machine }) }, lines)
+  if (machine) remark(context, heldLine(machine, drawing(context)))
 }
 
 export function printJson({ terminal }: Pick<Context, 'terminal'>, value: unknown): void {
@@ -16,7 +29,6 @@ export function printLines({ terminal }: Pick<Context, 'terminal'>, lines: reado
   if (lines.length > 0) terminal.out(`${lines.join('\n')}\n`)
 }
 
-/** Something worth saying that is no result. */
 export function remark({ global, terminal }: Context, line: string): void {
   if (!global.quiet && !global.json) terminal.err(`${line}\n`)
 }

@@ -7,23 +7,22 @@ import { main } from './main.ts'
 import { endWithReader, systemTerminal } from './terminal.ts'
 import { VERSION } from './version.ts'
 
-// What takes rights from the owner would keep Parley, git and agents from their own files. What it takes from others
-// stays.
+// A umask that takes rights from the owner would lock Parley, git and agents out of their own files.
 process.umask(process.umask(0o077) & 0o077)
 endWithReader()
-// For a node to hand to its agents: this file, or in a bundle the one that begins it.
+// The node gives it to its agents: this file, or the entry of the bundle.
 const command = join(import.meta.dirname, `parley${extname(import.meta.filename)}`)
 const env = { PARLEY_COMMAND: command, ...process.env }
 const clock = new SystemClock()
-// Not process.exit: what was written may still be on its way into a pipe.
+// Not process.exit: output may still be on its way into a pipe.
 process.exitCode = await main(process.argv.slice(2), {
   env,
   cwd: process.cwd(),
   clock,
   version: VERSION,
   table: commandTable,
-  terminal: global => systemTerminal({ env, noColor: global['no-color'] }),
-  // Most of the time that a short command takes is reading code: what needs no node does not read the way to it.
+  terminal: global => systemTerminal(env, global['no-color']),
+  // Loading code dominates short commands: those that need no node do not load the way to it.
   connect: global => async choice => {
     const { connector } = await import('./node/connect.ts')
     return connector(global, { env, clock })(choice)

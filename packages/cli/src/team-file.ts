@@ -1,10 +1,10 @@
-// Team files, read as the node reads them: with every problem, its place, and the line that it is in.
+// Team files, read as the node reads them: with every problem, its place and its line.
 import { isAbsolute, relative } from 'node:path'
 import { formatProblems, readTeam, type Team, type TeamProblem } from '@parley/node'
 import { Failure } from './failure.ts'
 import { everyField } from './guide.ts'
 
-/** `cwd`: what is below it is named as a person there would name it. */
+/** `cwd`: name files below it relative to it. */
 export function readTeamFile(text: string, file: string, cwd?: string): Team {
   const team = readTeam(text, { file })
   if (team.ok) return team.value
@@ -22,7 +22,6 @@ function nearName(file: string, cwd: string): string {
   return near === '' || near.startsWith('..') || isAbsolute(near) ? file : near
 }
 
-/** What is wrong with the text of a team file, a line for each; nothing where it is valid. */
 export function teamProblems(text: string, file: string): readonly string[] {
   const team = readTeam(text, { file })
   if (team.ok) return []

@@ -1,54 +1,47 @@
-// The terminal as the command sees it: injected, so that everything can be tested without a real one. `systemTerminal`
-// is the real one; all use of the process's streams and signals is in this file.
+// The terminal: an interface for tests to fake, and the real one. Only this file uses the streams and signals of the
+// process.
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { StringDecoder } from 'node:string_decoder'
+import type { Environment } from './command.ts'
 import { EXIT } from './exit.ts'
 import { cliLimits } from './limits.ts'
 import { coloured, type Paint, plain } from './render/paint.ts'
 
 export interface Terminal {
-  /** Infinite where output does not go to a terminal. */
+  /** Infinite if output is not a terminal. */
   readonly columns: number
   readonly rows: number
-  /** Results are seen by a person, and not read by a program or kept in a file. */
+  /** Output goes to a person, not to a program or a file. */
   readonly seen: boolean
-  /** What is written can be drawn again in place: output goes to a terminal that understands how. */
+  /** Output can be redrawn in place. */
   readonly live: boolean
-  /** Somebody is there to answer a question. */
   readonly interactive: boolean
   readonly paint: Paint
-  /** Results; bytes where they are no text. */
+  /** Results. */
   out(data: string | Uint8Array): void
-  /** Messages and errors. */
   err(text: string): void
-  /** Resolves when what was written has room for more; for long outputs. */
+  /** Resolves when there is room for more output. */
   drained(): Promise<void>
-  /** The next line that is typed; undefined at the end of input, or when `signal` fires. */
+  /** The next line; undefined at the end of input, or when `signal` fires. */
   ask(question: string, signal?: AbortSignal): Promise<string | undefined>
-  /** As `ask`, without showing what is typed; undefined too for Ctrl-C. */
+  /** Without echo; undefined at Ctrl-C, too. */
   askSecret(question: string): Promise<string | undefined>
-  /** All of standard input. */
   input(): Promise<string>
-  /** Calls `run` for Ctrl-C, in place of ending the process. Returns what takes it back. */
+  /** Calls `run` at Ctrl-C instead of ending the process. Returns a function that undoes it. */
   onInterrupt(run: () => void): () => void
-  /** Ends the process at once, without waiting for anything. */
+  /** Ends the process at once. */
   leave(code: number): void
 }
 
-export interface TerminalOptions {
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly noColor: boolean
-}
-
-export function systemTerminal({ env, noColor }: TerminalOptions): Terminal {
+export function systemTerminal(env: Environment['env'], noColor: boolean): Terminal {
   const { stdout, stderr, stdin } = process
   const capable = env.TERM !== 'dumb'
   const colour = stdout.isTTY === true && capable && !noColor && !env.NO_COLOR
   return {
     get columns() {
       const known = positive(stdout.columns) ?? positive(Number(env.COLUMNS))
-      // In a pipe or a file nothing is cut: whoever reads it there has no width.
+      // A pipe or a file has no width.
       return known ?? (stdout.isTTY === true ? cliLimits.columns : Number.POSITIVE_INFINITY)
     },
     get rows() {
@@ -73,6 +66,19 @@ export function systemTerminal({ env, noColor }: TerminalOptions): Terminal {
   }
 }
 
+/** A signal that Ctrl-C fires, and the end of the block. */
+export function interruption(terminal: Terminal): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController()
+  const takeBack = terminal.onInterrupt(() => controller.abort())
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      takeBack()
+      controller.abort()
+    },
+  }
+}
+
 /** In the terminal's own line mode, so that Ctrl-C stays a signal. */
 function readLine(question: string, signal?: AbortSignal): Promise<string | undefined> {
   if (signal?.aborted) return Promise.resolve(undefined)
@@ -93,7 +99,6 @@ function readLine(question: string, signal?: AbortSignal): Promise<string | unde
   })
 }
 
-/** What a terminal gives while nothing is shown. */
 export interface SecretInput {
   setRawMode(raw: boolean): unknown
   on(event: 'data', listener: (data: Buffer) => void): unknown
@@ -104,10 +109,7 @@ export interface SecretInput {
   pause(): unknown
 }
 
-/**
- * In raw mode nothing is echoed, and nothing else is done for us: lines, deleting, Ctrl-C and Ctrl-D are told apart
- * here.
- */
+/** In raw mode nothing is echoed, and lines, deletion, Ctrl-C and Ctrl-D are up to us. */
 export function readSecret(
   question: string,
   input: SecretInput,
@@ -142,11 +144,11 @@ export function readSecret(
   })
 }
 
-/** A reader that goes away (`parley runs | head`) ends the command, quietly. */
+/** A reader that closes the pipe (`parley runs | head`) ends the command quietly. */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
-    // A full disk, for instance. What was asked may be done; that it cannot be told is said, without a stack.
+    // For example a full disk. The command may have succeeded, but its output is lost.
     process.stderr.write(`parley: Cannot write the output (${error.code ?? error.message}).\n`)
     process.exit(EXIT.refused)
   })

@@ -1,9 +1,13 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TaskId, TurnEvent } from '@parley/core'
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { Workshop } from '../testing/workshop.ts'
-import { commandAdapter } from './adapter.ts'
+
+let shop: Workshop
+beforeEach(() => {
+  shop = new Workshop()
+})
 
 /** Prints what it was given. */
 const MIRROR = `
@@ -25,7 +29,6 @@ interface Mirrored {
 }
 
 async function mirror(
-  shop: Workshop,
   args: readonly string[],
   config: object = {},
   input: object = {},
@@ -44,17 +47,15 @@ const CONTEXT = [
 const PROMPT = 'Go {agent}\n\n## The task\n\nMend it.\n\n## Mail from bob\n\nHurry {folder}\n'
 
 test('the prompt with its context comes on standard input', async () => {
-  const shop = new Workshop()
-  const { input, args, cwd } = await mirror(shop, [], {}, { prompt: 'Go {agent}', context: CONTEXT })
+  const { input, args, cwd } = await mirror([], {}, { prompt: 'Go {agent}', context: CONTEXT })
   expect(input).toBe(PROMPT)
   expect(args).toEqual([])
   expect(realpathSync(cwd)).toBe(realpathSync(shop.work))
 })
 
 test('or as an argument, filled in once', async () => {
-  const shop = new Workshop()
   const args = ['--say={prompt}', '{agent}', '{task}', '{folder}/x', '{base}', '{other}', '{"a":1}']
-  const seen = await mirror(shop, args, {}, { prompt: 'Go {agent}', context: CONTEXT, task: 'task_7' as TaskId })
+  const seen = await mirror(args, {}, { prompt: 'Go {agent}', context: CONTEXT, task: 'task_7' as TaskId })
   expect(seen.args).toEqual([
     `--say=${PROMPT}`,
     'tester#1',
@@ -68,32 +69,27 @@ test('or as an argument, filled in once', async () => {
 })
 
 test('or in a file that only its owner may read, and that is gone afterwards', async () => {
-  const shop = new Workshop()
-  const seen = await mirror(shop, ['{prompt_file}'], {}, { prompt: 'Go {agent}', context: CONTEXT })
+  const seen = await mirror(['{prompt_file}'], {}, { prompt: 'Go {agent}', context: CONTEXT })
   expect(seen.file).toMatchObject({ text: PROMPT, mode: 0o600 })
   expect(seen.args.join()).not.toContain('Mend')
   expect(readdirSync(shop.temporary)).toEqual([])
 })
 
 test('or not at all', async () => {
-  const shop = new Workshop()
-  expect((await mirror(shop, [], { prompt: 'none' })).input).toBe('')
+  expect((await mirror([], { prompt: 'none' })).input).toBe('')
 })
 
 test('a prompt with a NUL byte can be an argument', async () => {
-  const shop = new Workshop()
-  expect((await mirror(shop, ['{prompt}'], {}, { prompt: 'a\0b' })).args).toEqual(['a\ufffdb\n'])
+  expect((await mirror(['{prompt}'], {}, { prompt: 'a\0b' })).args).toEqual(['a\ufffdb\n'])
 })
 
 test('a turn without a folder gets an empty one that is gone afterwards', async () => {
-  const shop = new Workshop()
-  const seen = await mirror(shop, [], {}, { folder: undefined })
+  const seen = await mirror([], {}, { folder: undefined })
   expect(realpathSync(join(seen.cwd, '..'))).toBe(realpathSync(shop.temporary))
   expect(readdirSync(shop.temporary)).toEqual([])
 })
 
 test('the environment is small: the usual variables, what is passed, what is set, the turn, and its marker', async () => {
-  const shop = new Workshop()
   const environment = {
     PATH: process.env.PATH,
     HOME: '/nowhere',
@@ -105,13 +101,7 @@ test('the environment is small: the usual variables, what is passed, what is set
     PWD: '/elsewhere',
   }
   const config = { pass: ['WANTED', 'ABSENT'], env: { MODE: 'test', HOME: '/set', PARLEY_TURN: 'forged' } }
-  const { env } = await mirror(
-    shop,
-    [],
-    config,
-    { environment: { MODE: 'turn' }, token: 'short', epoch: 4 },
-    { environment },
-  )
+  const { env } = await mirror([], config, { environment: { MODE: 'turn' }, token: 'short', epoch: 4 }, { environment })
   expect(env).toEqual({
     PATH: process.env.PATH,
     HOME: '/set',
@@ -126,7 +116,6 @@ test('the environment is small: the usual variables, what is passed, what is set
 })
 
 test('secrets of its environment that an agent prints are hidden everywhere', async () => {
-  const shop = new Workshop()
   const script = shop.shell('leak', 'echo "key $API_KEY"; cat "$PARLEY_TOKEN_FILE" >&2; exit 1')
   const { result, events } = await shop.take(
     { command: [script], pass: ['API_KEY'] },
@@ -140,7 +129,6 @@ test('secrets of its environment that an agent prints are hidden everywhere', as
 })
 
 test('the token of a turn is in a file of its owner alone, in no environment, and gone after the turn', async () => {
-  const shop = new Workshop()
   const tokens = join(shop.folder, 'tokens')
   const look =
     'stat -c %a "$PARLEY_TOKEN_FILE" "$(dirname "$PARLEY_TOKEN_FILE")"; tr -d t < "$PARLEY_TOKEN_FILE"; echo; env'
@@ -156,7 +144,6 @@ test('the token of a turn is in a file of its owner alone, in no environment, an
 })
 
 test('in text mode every line is an event and all of it the answer', async () => {
-  const shop = new Workshop()
   const script = shop.shell('talk', `printf 'one\\r\\n\\n\\033[31mtwo\\033[0m\\n10%%\\r50%%\\r100%%\\nlast'`)
   const { result, events } = await shop.take({ command: [script] })
   expect(result).toMatchObject({ outcome: 'complete', text: 'one\n\ntwo\n100%\nlast', usage: {} })
@@ -164,7 +151,6 @@ test('in text mode every line is an event and all of it the answer', async () =>
 })
 
 test('a long answer keeps its end and says what was cut', async () => {
-  const shop = new Workshop()
   const script = shop.node('long.mjs', `for (let i = 0; i < 40000; i++) console.log('line ' + i)`)
   const { result, events } = await shop.take({ command: [script] })
   const text = result.outcome === 'complete' ? result.text : ''
@@ -180,7 +166,6 @@ test('a long answer keeps its end and says what was cut', async () => {
 })
 
 test('JSON lines give events, usage and the answer; lines that are none are text', async () => {
-  const shop = new Workshop()
   const lines = [
     'warming up',
     { type: 'text', text: 'I look at it' },
@@ -222,7 +207,6 @@ test('JSON lines give events, usage and the answer; lines that are none are text
 })
 
 test('without a result line the last message is the answer, and without a message the text', async () => {
-  const shop = new Workshop()
   const said = shop.shell(
     'said',
     `echo noise; echo '{"type":"text","text":"first"}'; echo '{"type":"text","text":"second"}'`,
@@ -243,19 +227,16 @@ test.each([
   ['a blocked line without a reason', `echo '{"type":"blocked"}'`, 'the agent gave no reason'],
   ['both', `echo '{"type":"blocked","reason":"needs review"}'; exit 75`, 'needs review'],
 ])('%s means blocked', async (_, source, reason) => {
-  const shop = new Workshop()
   const { result } = await shop.take({ command: [shop.shell('block', source)], output: 'json-lines' })
   expect(result).toMatchObject({ outcome: 'blocked', reason })
 })
 
 test('a program that says it is blocked and then fails has failed', async () => {
-  const shop = new Workshop()
   const script = shop.shell('odd', `echo '{"type":"blocked","reason":"x"}'; exit 1`)
   expect((await shop.take({ command: [script], output: 'json-lines' })).result.outcome).toBe('failed')
 })
 
 test('an error that an agent reports fails the turn, whatever its exit code', async () => {
-  const shop = new Workshop()
   const script = shop.shell('error', `echo '{"type":"error","message":"no credit"}'; exit $1`)
   for (const [code, exit] of [
     ['agent_error', '0'],
@@ -266,15 +247,4 @@ test('an error that an agent reports fails the turn, whatever its exit code', as
     expect(result).toMatchObject({ outcome: 'failed', error: { code, details: { reported: 'no credit' } } })
     expect(result.outcome === 'failed' && result.error.message).toContain('no credit')
   }
-})
-
-test('a turn says how long it took and how much was printed', async () => {
-  const shop = new Workshop()
-  const { result } = await shop.take({ command: [shop.shell('both', 'echo out; echo error >&2')] })
-  expect(result.meter.outputBytes).toBe(10)
-  expect(result.meter.wallMs).toBeGreaterThanOrEqual(0)
-})
-
-test('a configuration that makes no sense is refused as a value', () => {
-  expect(commandAdapter('x', { command: [] })).toMatchObject({ ok: false, error: { code: 'invalid_agent' } })
 })

@@ -3,12 +3,12 @@
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, isAbsolute, join, resolve } from 'node:path'
-import { assertNever, type Clock, ok, ParleyError, type Result, SystemClock, type TurnResult } from '@parley/core'
+import { assertNever, type Clock, ParleyError, SystemClock, type TurnResult } from '@parley/core'
 import { agentDefaults, agentLimits } from '../limits.ts'
 import type { MeteredAdapter } from '../metering.ts'
 import { turnMarker } from '../processes.ts'
 import { aborted, failed, makeAdapter, type Turn, type TurnEnd } from '../turn.ts'
-import { type CommandPlan, planCommand } from './config.ts'
+import type { CommandPlan } from './config.ts'
 import { childEnvironment, secretHider, type Variables } from './environment.ts'
 import { startError } from './errors.ts'
 import { AgentOutput, type OutputEnd } from './output.ts'
@@ -17,177 +17,170 @@ import { type ProgramEnd, type ProgramRun, runProgram } from './spawn.ts'
 import { TOKEN_FILE, withTokenFile } from './token-file.ts'
 
 export interface CommandAdapterOptions {
-  /** The folder that a relative program is relative to: that of the file which has the configuration. */
+  /** What a relative program is relative to: the folder of the file that has the configuration. */
   readonly base?: string | undefined
   readonly clock?: Clock
-  /** The node's environment, of which an agent gets a part. That of this process by default. */
+  /** The node's environment, of which an agent gets a part; this process's by default. */
   readonly environment?: Variables
-  /** Milliseconds between SIGTERM and SIGKILL. */
   readonly grace?: number
   /** Where prompt files and the folders of turns without one are made. */
   readonly temporary?: string
-  /** Where the files with the tokens of turns are made, each in a folder of its own; as `temporary` by default. */
+  /** Where the files with the tokens of turns are made, each in its own folder; as `temporary` by default. */
   readonly tokens?: string | undefined
 }
 
 /** Exit code that means "not now": EX_TEMPFAIL of sysexits(3). */
 export const EXIT_BLOCKED = 75
 
-/** An adapter for a program, or a refusal with code `invalid_agent` if the configuration makes no sense. */
-export function commandAdapter(
-  name: string,
-  config: unknown,
-  options: CommandAdapterOptions = {},
-): Result<MeteredAdapter> {
-  const plan = planCommand(config)
-  return plan.ok ? ok(programAdapter(name, plan.value, options)) : plan
+interface Agent extends Required<Pick<CommandAdapterOptions, 'clock' | 'environment' | 'grace' | 'temporary'>> {
+  readonly name: string
+  readonly plan: CommandPlan
+  readonly base: string
+  readonly tokens: string
 }
 
 export function programAdapter(name: string, plan: CommandPlan, options: CommandAdapterOptions): MeteredAdapter {
-  const clock = options.clock ?? new SystemClock()
-  const agent = new CommandAgentRunner(name, plan, clock, options)
-  return makeAdapter({ name, kind: 'command', clock, take: turn => agent.take(turn) })
+  const { clock = new SystemClock(), environment = process.env, grace = agentDefaults.graceMs } = options
+  const { temporary = tmpdir(), tokens = temporary } = options
+  const agent = { name, plan, clock, environment, grace, temporary, tokens, base: resolve(options.base ?? '.') }
+  return makeAdapter({ name, kind: 'command', clock, take: turn => take(agent, turn) })
 }
 
-class CommandAgentRunner {
-  readonly #name: string
-  readonly #plan: CommandPlan
-  readonly #clock: Clock
-  readonly #base: string
-  readonly #options: CommandAdapterOptions
+async function take(agent: Agent, turn: Turn): Promise<TurnEnd> {
+  const { folder } = turn.input
+  if (folder !== undefined && !(await isFolder(folder))) return { result: failed(noFolder(folder)), outputBytes: 0 }
+  const { token } = turn.input
+  if (token === undefined) return prepared(agent, turn, {})
+  return withTokenFile(token, agent.tokens, file => prepared(agent, turn, { [TOKEN_FILE]: file }))
+}
 
-  constructor(name: string, plan: CommandPlan, clock: Clock, options: CommandAdapterOptions) {
-    this.#name = name
-    this.#plan = plan
-    this.#clock = clock
-    this.#base = resolve(options.base ?? '.')
-    this.#options = options
+async function prepared(agent: Agent, turn: Turn, more: Variables): Promise<TurnEnd> {
+  const { folder } = turn.input
+  const needsTemporary = folder === undefined || agent.plan.prompt === 'file'
+  if (!needsTemporary) return runTurn(agent, turn, folder, '', more)
+  const temporary = await mkdtemp(join(agent.temporary, 'parley-turn-'))
+  try {
+    const file = agent.plan.prompt === 'file' ? join(temporary, 'prompt.md') : ''
+    if (file !== '') await writeFile(file, promptText(turn.input), { mode: 0o600, flag: 'wx' })
+    return await runTurn(agent, turn, folder ?? temporary, file, more)
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
   }
+}
 
-  async take(turn: Turn): Promise<TurnEnd> {
-    const { folder } = turn.input
-    if (folder !== undefined && !(await isFolder(folder))) return { result: failed(noFolder(folder)), outputBytes: 0 }
-    const { token } = turn.input
-    if (token === undefined) return this.#prepared(turn, {})
-    return withTokenFile(token, this.#options.tokens ?? this.#temporary, file =>
-      this.#prepared(turn, { [TOKEN_FILE]: file }),
+async function runTurn(
+  agent: Agent,
+  turn: Turn,
+  folder: string,
+  promptFile: string,
+  more: Variables,
+): Promise<TurnEnd> {
+  const { input, emit } = turn
+  const { signal } = input
+  if (signal.aborted) return { result: aborted(signal.reason), outputBytes: 0 }
+  const prompt = agent.plan.prompt === 'argument' || agent.plan.prompt === 'stdin' ? promptText(input) : ''
+  if (agent.plan.prompt === 'argument' && Buffer.byteLength(prompt) > agentLimits.argumentBytes)
+    return { result: failed(promptTooLarge(agent.name, prompt)), outputBytes: 0 }
+  const marker = turnMarker(input)
+  const environment = childEnvironment({
+    node: agent.environment,
+    pass: agent.plan.pass,
+    env: agent.plan.env,
+    turn: { ...input.environment, ...more },
+    marker,
+    folder,
+  })
+  const output = new AgentOutput({
+    output: agent.plan.output,
+    clock: agent.clock,
+    emit,
+    hide: secretHider({ ...environment, ...(input.token !== undefined && { PARLEY_TOKEN: input.token }) }),
+  })
+  const run: ProgramRun = {
+    command: commandOf(agent, turn, folder, prompt, promptFile),
+    folder,
+    environment,
+    marker,
+    clock: agent.clock,
+    grace: agent.grace,
+    timeoutMs: agent.plan.timeoutMs,
+    maxOutput: agent.plan.maxOutput,
+    signal,
+    stdout: bytes => output.stdout(bytes),
+    stderr: bytes => output.stderr(bytes),
+    ...(agent.plan.prompt === 'stdin' && { input: prompt }),
+  }
+  const end = await runProgram(run)
+  const said = output.end()
+  if (end.cause === 'start')
+    return { result: failed(startError(agent.name, run.command[0], end.error)), outputBytes: 0 }
+  tellLeftovers(turn, end)
+  return { result: resultOf(agent, turn, end, said, basename(run.command[0])), outputBytes: end.outputBytes }
+}
+
+function commandOf(
+  agent: Agent,
+  turn: Turn,
+  folder: string,
+  prompt: string,
+  promptFile: string,
+): readonly [string, ...string[]] {
+  const { agent: member, task = '' } = turn.input
+  const values = { prompt, prompt_file: promptFile, folder, base: agent.base, agent: member, task }
+  const [program, ...args] = agent.plan.command
+  const filled = fillIn(program, values)
+  // A name without a slash is looked up on PATH.
+  const found = filled.includes('/') && !isAbsolute(filled) ? resolve(agent.base, filled) : filled
+  return [found, ...args.map(arg => fillIn(arg, values))]
+}
+
+function resultOf(
+  agent: Agent,
+  turn: Turn,
+  end: Exclude<ProgramEnd, { cause: 'start' }>,
+  said: OutputEnd,
+  program: string,
+): TurnResult {
+  const { usage, stderr } = said
+  const who = `The agent ${agent.name} (${program})`
+  switch (end.cause) {
+    case 'aborted':
+      return aborted(turn.input.signal.reason, usage)
+    case 'timeout': {
+      const message = `${who} was not done after ${agent.plan.timeoutMs} ms and was ended. If it needs longer, raise its \`timeout\`.`
+      return failed(new ParleyError('timeout', message, { retryable: true, details: { stderr } }), usage)
+    }
+    case 'output_limit': {
+      const message = `${who} printed more than ${agent.plan.maxOutput} bytes and was ended. Let it print less, or raise its \`max_output\`.`
+      return failed(new ParleyError('output_limit', message, { details: { stderr } }), usage)
+    }
+    case 'exit':
+      break
+    default:
+      assertNever(end.cause)
+  }
+  const { exitCode, signal } = end
+  if (exitCode === EXIT_BLOCKED || (exitCode === 0 && said.blocked !== undefined)) {
+    const reason = said.blocked ?? (said.lastWords || 'the agent asked to be run again later')
+    return { outcome: 'blocked', reason, usage }
+  }
+  const reported = said.failed === undefined ? {} : { reported: said.failed }
+  const words = said.failed ?? said.lastWords
+  if (exitCode !== 0) {
+    const how = signal === null ? `ended with exit code ${exitCode}` : `was ended by ${signal}`
+    const message = `${who} ${how}${words === '' ? '.' : `: ${words}`}`
+    const output = said.text.slice(-agentLimits.stderrBytes)
+    const details = { exitCode, signal, stderr, output, ...reported }
+    return failed(new ParleyError('exit_nonzero', message, { details }), usage)
+  }
+  if (said.failed !== undefined)
+    return failed(
+      new ParleyError('agent_error', `${who} says that it failed: ${words}`, {
+        details: { stderr, ...reported },
+      }),
+      usage,
     )
-  }
-
-  get #temporary(): string {
-    return this.#options.temporary ?? tmpdir()
-  }
-
-  async #prepared(turn: Turn, more: Variables): Promise<TurnEnd> {
-    const { folder } = turn.input
-    const needsTemporary = folder === undefined || this.#plan.prompt === 'file'
-    if (!needsTemporary) return this.#run(turn, folder, '', more)
-    const temporary = await mkdtemp(join(this.#temporary, 'parley-turn-'))
-    try {
-      const file = this.#plan.prompt === 'file' ? join(temporary, 'prompt.md') : ''
-      if (file !== '') await writeFile(file, promptText(turn.input), { mode: 0o600, flag: 'wx' })
-      return await this.#run(turn, folder ?? temporary, file, more)
-    } finally {
-      await rm(temporary, { recursive: true, force: true })
-    }
-  }
-
-  async #run(turn: Turn, folder: string, promptFile: string, more: Variables): Promise<TurnEnd> {
-    const { input, emit } = turn
-    const { signal } = input
-    if (signal.aborted) return { result: aborted(signal.reason), outputBytes: 0 }
-    const prompt = this.#plan.prompt === 'argument' || this.#plan.prompt === 'stdin' ? promptText(input) : ''
-    if (this.#plan.prompt === 'argument' && Buffer.byteLength(prompt) > agentLimits.argumentBytes)
-      return { result: failed(promptTooLarge(this.#name, prompt)), outputBytes: 0 }
-    const marker = turnMarker(input)
-    const environment = childEnvironment({
-      node: this.#options.environment ?? process.env,
-      pass: this.#plan.pass,
-      env: this.#plan.env,
-      turn: { ...input.environment, ...more },
-      marker,
-      folder,
-    })
-    const output = new AgentOutput({
-      output: this.#plan.output,
-      clock: this.#clock,
-      emit,
-      hide: secretHider({ ...environment, ...(input.token !== undefined && { PARLEY_TOKEN: input.token }) }),
-    })
-    const run: ProgramRun = {
-      command: this.#command(turn, folder, prompt, promptFile),
-      folder,
-      environment,
-      marker,
-      clock: this.#clock,
-      grace: this.#options.grace ?? agentDefaults.graceMs,
-      timeoutMs: this.#plan.timeoutMs,
-      maxOutput: this.#plan.maxOutput,
-      signal,
-      stdout: bytes => output.stdout(bytes),
-      stderr: bytes => output.stderr(bytes),
-      ...(this.#plan.prompt === 'stdin' && { input: prompt }),
-    }
-    const end = await runProgram(run)
-    const said = output.end()
-    if (end.cause === 'start')
-      return { result: failed(startError(this.#name, run.command[0], end.error)), outputBytes: 0 }
-    tellLeftovers(turn, end)
-    return { result: this.#result(turn, end, said, basename(run.command[0])), outputBytes: end.outputBytes }
-  }
-
-  #command(turn: Turn, folder: string, prompt: string, promptFile: string): readonly [string, ...string[]] {
-    const { agent, task = '' } = turn.input
-    const values = { prompt, prompt_file: promptFile, folder, base: this.#base, agent, task }
-    const [program, ...args] = this.#plan.command
-    const filled = fillIn(program, values)
-    // A name without a slash is looked up on PATH.
-    const found = filled.includes('/') && !isAbsolute(filled) ? resolve(this.#base, filled) : filled
-    return [found, ...args.map(arg => fillIn(arg, values))]
-  }
-
-  #result(turn: Turn, end: Exclude<ProgramEnd, { cause: 'start' }>, said: OutputEnd, program: string): TurnResult {
-    const { usage, stderr } = said
-    const who = `The agent ${this.#name} (${program})`
-    switch (end.cause) {
-      case 'aborted':
-        return aborted(turn.input.signal.reason, usage)
-      case 'timeout': {
-        const message = `${who} was not done after ${this.#plan.timeoutMs} ms and was ended. If it needs longer, raise its \`timeout\`.`
-        return failed(new ParleyError('timeout', message, { retryable: true, details: { stderr } }), usage)
-      }
-      case 'output_limit': {
-        const message = `${who} printed more than ${this.#plan.maxOutput} bytes and was ended. Let it print less, or raise its \`max_output\`.`
-        return failed(new ParleyError('output_limit', message, { details: { stderr } }), usage)
-      }
-      case 'exit':
-        break
-      default:
-        assertNever(end.cause)
-    }
-    const { exitCode, signal } = end
-    if (exitCode === EXIT_BLOCKED || (exitCode === 0 && said.blocked !== undefined)) {
-      const reason = said.blocked ?? (said.lastWords || 'the agent asked to be run again later')
-      return { outcome: 'blocked', reason, usage }
-    }
-    const reported = said.failed === undefined ? {} : { reported: said.failed }
-    const words = said.failed ?? said.lastWords
-    if (exitCode !== 0) {
-      const how = signal === null ? `ended with exit code ${exitCode}` : `was ended by ${signal}`
-      const message = `${who} ${how}${words === '' ? '.' : `: ${words}`}`
-      const output = said.text.slice(-agentLimits.stderrBytes)
-      const details = { exitCode, signal, stderr, output, ...reported }
-      return failed(new ParleyError('exit_nonzero', message, { details }), usage)
-    }
-    if (said.failed !== undefined)
-      return failed(
-        new ParleyError('agent_error', `${who} says that it failed: ${words}`, {
-          details: { stderr, ...reported },
-        }),
-        usage,
-      )
-    return { outcome: 'complete', text: said.text, usage }
-  }
+  return { outcome: 'complete', text: said.text, usage }
 }
 
 function tellLeftovers({ emit }: Turn, { leftBehind, left }: Exclude<ProgramEnd, { cause: 'start' }>): void {

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
-import { CommandAgentSchema, planCommand } from './config.ts'
+import { planOf } from '../testing/command.ts'
+import { commandFields } from './config.ts'
 import { parseBytes, parseDuration } from './quantities.ts'
 
 test('what is left out has a default', () => {
-  expect(planCommand({ command: ['run', 'it'] })).toEqual({
+  expect(planOf({ command: ['run', 'it'] })).toEqual({
     ok: true,
     value: {
       command: ['run', 'it'],
@@ -22,11 +23,11 @@ test.each([
   [['x', '--file={prompt_file}'], 'file'],
   [['x', '{folder}'], 'stdin'],
 ])('how the prompt goes in is seen from the command %j', (command, prompt) => {
-  expect(planCommand({ command })).toMatchObject({ ok: true, value: { prompt } })
+  expect(planOf({ command })).toMatchObject({ ok: true, value: { prompt } })
 })
 
 test('a preset brings its command, and takes a model and arguments', () => {
-  const plan = planCommand({ preset: 'codex', model: 'm1', args: ['--x'], pass: ['MINE'], timeout: '1h30m' })
+  const plan = planOf({ preset: 'codex', model: 'm1', args: ['--x'], pass: ['MINE'] })
   expect(plan).toMatchObject({
     ok: true,
     value: {
@@ -44,8 +45,6 @@ test('a preset brings its command, and takes a model and arguments', () => {
       ],
       prompt: 'stdin',
       output: 'codex',
-      timeoutMs: 5_400_000,
-      preset: 'codex',
     },
   })
   expect(plan.ok && plan.value.pass).toEqual(expect.arrayContaining(['CODEX_API_KEY', 'MINE']))
@@ -70,28 +69,24 @@ test.each([
   [{ command: ['x'], prompt: 'argument' }, 'needs {prompt}'],
   [{ command: ['x'], prompt: 'file' }, 'needs {prompt_file}'],
   [{ command: ['x'], output: 'xml' }, 'output'],
-  [{ command: ['x'], timeout: '10' }, 'timeout'],
-  [{ command: ['x'], timeout: 10 }, 'timeout'],
-  [{ command: ['x'], timeout: '0s' }, 'is not between'],
-  [{ command: ['x'], timeout: '8d' }, 'is not between'],
   [{ command: ['x'], max_output: '2GiB' }, 'is not between'],
   [{ command: ['x'], max_output: 'lots' }, 'max_output'],
   [{ command: ['x'], env: { 'A B': 'x' } }, 'agent'],
   [{ command: ['x'], env: { A: 1 } }, 'env'],
   [{ command: ['x'], pass: ['A=B'] }, 'pass'],
 ])('%j is refused: %s', (config, words) => {
-  const plan = planCommand(config)
+  const plan = planOf(config)
   expect(plan).toMatchObject({ ok: false, error: { code: 'invalid_agent' } })
   expect(!plan.ok && plan.error.message).toContain(words)
 })
 
 test('every field of the schema says what it is, for editors', () => {
-  for (const [name, field] of Object.entries(CommandAgentSchema.properties))
+  for (const [name, field] of Object.entries(commandFields))
     expect([name, (field as { description?: string }).description]).toEqual([name, expect.stringMatching(/\.$/)])
 })
 
 test('the schema has no reference to anything outside: it can be embedded', () => {
-  expect(JSON.stringify(CommandAgentSchema)).not.toContain('$ref')
+  expect(JSON.stringify(commandFields)).not.toContain('$ref')
 })
 
 test.each([

@@ -1,21 +1,10 @@
-// The configuration of a command agent: its schema, its settings as a run keeps them, and the plan that they come to.
-// What the schema cannot say (fields that exclude each other) is refused here.
+// The configuration of a command agent: its fields in a file, its settings as a run keeps them, and the plan of a turn.
 
-import {
-  type AgentSettings,
-  compile,
-  err,
-  ok,
-  type Result,
-  refuse,
-  type SettingsProblem,
-  type Static,
-  Type,
-} from '@parley/core'
+import { type AgentSettings, err, ok, type Result, type SettingsProblem, type Static, Type } from '@parley/core'
 import { agentDefaults, agentLimits } from '../limits.ts'
-import { type PresetName, presetArguments, presetNames, presets } from '../presets.ts'
+import { type PresetName, presetCommand, presetNames, presets, presetVariables } from '../presets.ts'
 import { type ParserName, parserNames } from './parsers/parser.ts'
-import { durationPattern, parseBytes, parseDuration, sizePattern } from './quantities.ts'
+import { parseBytes, parseDuration, sizePattern } from './quantities.ts'
 
 const variableName = Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$', maxLength: 256 })
 const commandPart = Type.String({ maxLength: agentLimits.commandPartLength, pattern: '^[^\\u0000]*$' })
@@ -26,81 +15,72 @@ export type PromptMode = (typeof promptModes)[number]
 export const outputNames = ['text', ...parserNames] as const
 export type OutputName = 'text' | ParserName
 
-export const CommandAgentSchema = Type.Object(
-  {
-    command: Type.Optional(
-      Type.Array(commandPart, {
-        minItems: 1,
-        maxItems: agentLimits.commandParts,
-        title: 'Command',
-        examples: [['node', 'checks/tests.mjs']],
-        description:
-          'Program and arguments. {prompt}, {prompt_file}, {folder}, {base}, {agent} and {task} are filled in. A relative program with a slash is relative to the folder of this file.',
-      }),
-    ),
-    prompt: Type.Optional(
-      Type.Enum([...promptModes], {
-        title: 'Prompt',
-        description:
-          'How the prompt gets to the program. By default on standard input, or as {prompt} or {prompt_file} say.',
-      }),
-    ),
-    output: Type.Optional(
-      Type.Enum([...outputNames], {
-        title: 'Output',
-        description: 'What standard output is: text, JSON lines, or the JSON lines of a known program.',
-      }),
-    ),
-    env: Type.Optional(
-      Type.Unsafe<Readonly<Record<string, string>>>({
-        type: 'object',
-        propertyNames: variableName,
-        additionalProperties: { type: 'string', pattern: '^[^\\u0000]*$' },
-        maxProperties: agentLimits.variables,
-        title: 'Environment',
-        description: 'Variables for the program, as literal values. No secrets: use `pass`.',
-      }),
-    ),
-    pass: Type.Optional(
-      Type.Array(variableName, {
-        maxItems: agentLimits.variables,
-        title: 'Passed variables',
-        examples: [['ANTHROPIC_API_KEY']],
-        description: "Names of variables of the node's environment that the program gets.",
-      }),
-    ),
-    timeout: Type.Optional(
-      Type.String({
-        pattern: durationPattern,
-        title: 'Timeout',
-        description: `How long a turn may take, such as 90s, 10m or 1h30m. Default ${agentDefaults.timeout}.`,
-      }),
-    ),
-    max_output: Type.Optional(
-      Type.String({
-        pattern: sizePattern,
-        title: 'Output limit',
-        description: `Bytes of standard output and standard error together. Default ${agentDefaults.maxOutput}.`,
-      }),
-    ),
-    preset: Type.Optional(
-      Type.Enum([...presetNames], { title: 'Preset', description: 'A known program, instead of `command`.' }),
-    ),
-    model: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 256, title: 'Model', description: "The preset's model." }),
-    ),
-    args: Type.Optional(
-      Type.Array(commandPart, {
-        maxItems: agentLimits.commandParts,
-        title: 'Arguments',
-        description: 'Further arguments for the program of the preset.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+export const commandFields = {
+  command: Type.Optional(
+    Type.Array(commandPart, {
+      minItems: 1,
+      maxItems: agentLimits.commandParts,
+      title: 'Command',
+      examples: [['node', 'checks/tests.mjs']],
+      description:
+        'Program and arguments. {prompt}, {prompt_file}, {folder}, {base}, {agent} and {task} are filled in. A relative program with a slash is relative to the folder of this file.',
+    }),
+  ),
+  prompt: Type.Optional(
+    Type.Enum([...promptModes], {
+      title: 'Prompt',
+      description:
+        'How the prompt gets to the program. By default on standard input, or as {prompt} or {prompt_file} say.',
+    }),
+  ),
+  output: Type.Optional(
+    Type.Enum([...outputNames], {
+      title: 'Output',
+      description: 'What standard output is: text, JSON lines, or the JSON lines of a known program.',
+    }),
+  ),
+  env: Type.Optional(
+    Type.Unsafe<Readonly<Record<string, string>>>({
+      type: 'object',
+      propertyNames: variableName,
+      additionalProperties: { type: 'string', pattern: '^[^\\u0000]*$' },
+      maxProperties: agentLimits.variables,
+      title: 'Environment',
+      description: 'Variables for the program, as literal values. No secrets: use `pass`.',
+    }),
+  ),
+  pass: Type.Optional(
+    Type.Array(variableName, {
+      maxItems: agentLimits.variables,
+      title: 'Passed variables',
+      examples: [['ANTHROPIC_API_KEY']],
+      description: "Names of variables of the node's environment that the program gets.",
+    }),
+  ),
+  max_output: Type.Optional(
+    Type.String({
+      pattern: sizePattern,
+      title: 'Output limit',
+      description: `Bytes of standard output and standard error together. Default ${agentDefaults.maxOutput}.`,
+    }),
+  ),
+  preset: Type.Optional(
+    Type.Enum([...presetNames], { title: 'Preset', description: 'A known program, instead of `command`.' }),
+  ),
+  model: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 256, title: 'Model', description: "The preset's model." }),
+  ),
+  args: Type.Optional(
+    Type.Array(commandPart, {
+      maxItems: agentLimits.commandParts,
+      title: 'Arguments',
+      description: 'Further arguments for the program of the preset.',
+    }),
+  ),
+} as const
 
-export type CommandAgent = Static<typeof CommandAgentSchema>
+/** The fields of a command agent in a file, beside those that every kind has. */
+export type CommandAgent = Static<ReturnType<typeof Type.Object<typeof commandFields>>>
 
 /** A command agent as a run keeps it. */
 export interface CommandSettings extends AgentSettings {
@@ -115,7 +95,6 @@ export interface CommandSettings extends AgentSettings {
   readonly args?: readonly string[]
 }
 
-/** What a configuration comes to. */
 export interface CommandPlan {
   /** Program and arguments with their placeholders. */
   readonly command: readonly [string, ...string[]]
@@ -125,34 +104,9 @@ export interface CommandPlan {
   readonly pass: readonly string[]
   readonly timeoutMs: number
   readonly maxOutput: number
-  readonly preset?: PresetName
 }
 
-const validator = compile(CommandAgentSchema, { name: 'agent' })
-
-/** The plan of a whole configuration, or a refusal with code `invalid_agent` that says what to change. */
-export function planCommand(config: unknown): Result<CommandPlan> {
-  const checked = validator.check(config, 'invalid_agent')
-  if (!checked.ok) return checked
-  const { timeout = agentDefaults.timeout, ...fields } = checked.value
-  const timeoutMs = parseDuration(timeout)
-  if (timeoutMs === undefined || timeoutMs < 1 || timeoutMs > agentLimits.timeoutMs)
-    return refuseAgent({ field: 'timeout', reason: `${timeout} is not between 1ms and 7d.` })
-  const settings = readCommand(fields)
-  if (!settings.ok) return refuseAgent(settings.error)
-  const plan = commandPlan({ ...settings.value, timeoutMs })
-  return plan.ok ? plan : refuseAgent(plan.error)
-}
-
-export function refuseAgent({ field, reason }: SettingsProblem): Result<never> {
-  return refuse('invalid_agent', field === undefined ? reason : `${field}: ${reason}`)
-}
-
-/** The settings, from fields that the schema accepts; the time of a turn is not among them. */
-export function readCommand({
-  max_output,
-  ...same
-}: Omit<CommandAgent, 'timeout'>): Result<CommandSettings, SettingsProblem> {
+export function readCommand({ max_output, ...same }: CommandAgent): Result<CommandSettings, SettingsProblem> {
   const maxOutputBytes = parseBytes(max_output ?? agentDefaults.maxOutput)
   if (maxOutputBytes === undefined || maxOutputBytes < 1 || maxOutputBytes > agentLimits.outputBytes)
     return invalid('max_output', `${max_output} is not between 1B and 1GiB.`)
@@ -162,7 +116,7 @@ export function readCommand({
 }
 
 export function commandPlan(settings: CommandSettings): Result<CommandPlan, SettingsProblem> {
-  const program = settings.preset === undefined ? ownCommand(settings) : presetCommand(settings, settings.preset)
+  const program = settings.preset === undefined ? ownCommand(settings) : presetProgram(settings, settings.preset)
   if (!program.ok) return program
   return ok({
     ...program.value,
@@ -172,22 +126,19 @@ export function commandPlan(settings: CommandSettings): Result<CommandPlan, Sett
   })
 }
 
-type Program = Pick<CommandPlan, 'command' | 'prompt' | 'output' | 'pass' | 'preset'>
+type Program = Pick<CommandPlan, 'command' | 'prompt' | 'output' | 'pass'>
 
-function presetCommand(agent: CommandSettings, name: PresetName): Result<Program, SettingsProblem> {
+function presetProgram(agent: CommandSettings, name: PresetName): Result<Program, SettingsProblem> {
   if (!Object.hasOwn(presets, name)) return invalid('preset', `${name} is not known to this version.`)
   for (const field of ['command', 'prompt', 'output'] as const) {
     if (agent[field] !== undefined)
       return invalid(field, `the preset ${name} brings its own. Leave out either \`preset\` or \`${field}\`.`)
   }
-  const preset = presets[name]
-  const args = presetArguments(preset, agent.model, agent.args ?? [])
   return ok({
-    command: [preset.program, ...args],
-    prompt: preset.prompt,
-    output: preset.output,
-    pass: [...preset.pass, ...(agent.pass ?? [])],
-    preset: name,
+    command: presetCommand(name, agent.model, agent.args),
+    prompt: 'stdin',
+    output: name,
+    pass: [...presetVariables(name), ...(agent.pass ?? [])],
   })
 }
 
@@ -208,7 +159,7 @@ function ownCommand(agent: CommandSettings): Result<Program, SettingsProblem> {
   })
 }
 
-/** Said or seen, but never both in different ways. */
+/** The mode that is named and the mode that the placeholders imply must be the same. */
 function promptMode(agent: CommandSettings, args: readonly string[]): Result<PromptMode, SettingsProblem> {
   const argument = args.some(arg => arg.includes('{prompt}'))
   const file = args.some(arg => arg.includes('{prompt_file}'))

@@ -1,10 +1,9 @@
-// The environment of an agent's process: little by default, so that a node's secrets do not leak into every agent;
-// and what of it must not show up again in the agent's output.
+// The environment of an agent: little by default, so that no secret leaks. Secrets are hidden in what it prints.
 
 import { agentLimits } from '../limits.ts'
-import { TURN_MARKER } from '../processes.ts'
+import { TURN_MARKER } from '../process-table.ts'
 
-/** Of the node's environment, every agent gets these. Names that end in `*` stand for all that begin so. */
+/** What every agent gets of the node's environment. A name that ends in `*` stands for all that begin so. */
 export const passedByDefault = [
   'PATH',
   'HOME',
@@ -39,7 +38,7 @@ export interface EnvironmentParts {
   readonly folder: string
 }
 
-/** What is more particular wins; the marker and the folder are never anybody else's to say. */
+/** The more specific value wins; nobody can override the marker and the folder. */
 export function childEnvironment(parts: EnvironmentParts): Record<string, string> {
   const names = [...passedByDefault, ...parts.pass]
   const passed = Object.entries(parts.node).filter(([name]) => names.some(each => fits(name, each)))
@@ -53,14 +52,14 @@ function fits(name: string, pattern: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 }
 
-/** A file that holds a secret is none itself. */
+/** A variable that names a file with a secret is not secret itself. */
 const secretName = /^(?!.*_FILE$).*(KEY|TOKEN|SECRET|PASS(WORD|WD|PHRASE)|CREDENTIAL)/i
 
 /** Replaces the values of variables that look like secrets, for an agent that prints its environment. */
 export function secretHider(environment: Readonly<Record<string, string>>): (text: string) => string {
   const secrets = Object.entries(environment)
     .filter(([name, value]) => secretName.test(name) && value.length >= agentLimits.secretLength)
-    // Of two secrets where one begins with the other, the longer is replaced first.
+    // The longer of two secrets with the same beginning is replaced first.
     .sort(([, one], [, other]) => other.length - one.length)
   return text => secrets.reduce((shown, [name, value]) => shown.replaceAll(value, `[${name}]`), text)
 }

@@ -1,7 +1,7 @@
 // Where a program is, as a shell would find it, and what is said where it is not there.
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
-import type { AgentAbsence, MissingPart } from '@parley/core'
+import type { MissingPart } from '@parley/core'
 
 export interface ProgramPlace {
   /** Where programs without a slash are looked for; an agent may have another. */
@@ -10,13 +10,6 @@ export interface ProgramPlace {
   readonly bin?: string | undefined
   /** What programs with a slash are relative to. */
   readonly base?: string | undefined
-}
-
-export const PROGRAM_ABSENCE: AgentAbsence = {
-  code: 'program_missing',
-  description: 'A program of an agent or a check is not there; nothing was started',
-  problem: 'not found, or not executable:',
-  remedy: 'Install what is missing, or name another in the team file or configuration.',
 }
 
 export function missingProgram(program: string, { path, bin, base }: ProgramPlace): MissingPart | undefined {
@@ -30,7 +23,7 @@ export function missingProgram(program: string, { path, bin, base }: ProgramPlac
   return { name: program, looked: relative ? `Those with a slash are relative to ${base}.` : undefined }
 }
 
-/** Where a program is: with a slash relative to `base`, otherwise the first on PATH that can be run. */
+/** A program with a slash is relative to `base`; another is the first executable on PATH. */
 export function findProgram(program: string, path: string, base: string): string | undefined {
   if (program === '') return undefined
   const candidates = program.includes('/')
@@ -43,7 +36,6 @@ export function findProgram(program: string, path: string, base: string): string
   return candidates.find(isExecutable)
 }
 
-/** A PATH with the folder in front. */
 export function inFront(folder: string | undefined, path: string | undefined): string {
   return [folder, path].filter(part => part !== undefined && part !== '').join(delimiter)
 }
@@ -57,7 +49,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** What is filled in later, or may lie in the folder of a turn, cannot be looked up before there is one. */
+/** Placeholders, and a PATH relative to the turn's folder, are known only in a turn. */
 function cannotTell(program: string, path: string): boolean {
   if (/\{\w+\}/.test(program)) return true
   return !program.includes('/') && path.split(delimiter).some(folder => folder !== '' && !isAbsolute(folder))

@@ -2,9 +2,14 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ManualClock, ParleyError, type TurnEvent, type TurnResult } from '@parley/core'
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { findMarked } from '../processes.ts'
 import { isText, Workshop } from '../testing/workshop.ts'
+
+let shop: Workshop
+beforeEach(() => {
+  shop = new Workshop()
+})
 
 function errorOf(result: TurnResult): ParleyError {
   if (result.outcome !== 'failed') throw new Error(`the turn is ${result.outcome}`)
@@ -32,10 +37,9 @@ function notices(events: readonly TurnEvent[]): string[] {
 }
 
 test('a program that hangs is ended at its timeout, by the injected clock', async () => {
-  const shop = new Workshop()
   const clock = new ManualClock()
   const script = shop.shell('hang', 'sleep 1000 &\necho ready\nwait')
-  const turn = shop.begin({ command: [script], timeout: '10m' }, {}, { clock })
+  const turn = shop.begin({ command: [script], timeoutMs: 600_000 }, {}, { clock })
   await turn.until(isText('ready'))
   clock.advance(10 * 60_000 - 1)
   expect((await findMarked(`${shop.run}/`)).length).toBe(2)
@@ -47,7 +51,6 @@ test('a program that hangs is ended at its timeout, by the injected clock', asyn
 })
 
 test('a program that ignores SIGTERM is killed after the grace and not before', async () => {
-  const shop = new Workshop()
   const clock = new ManualClock()
   const script = shop.node(
     'deaf.mjs',
@@ -67,7 +70,6 @@ test('a program that ignores SIGTERM is killed after the grace and not before', 
 })
 
 test('a program that is told to end may finish cleanly, and its last report counts', async () => {
-  const shop = new Workshop()
   const script = shop.node(
     'tidy.mjs',
     `process.on('SIGTERM', () => { console.log('{"type":"usage","tokens_in":7}'); process.exit(0) })
@@ -84,7 +86,6 @@ test('a program that is told to end may finish cleanly, and its last report coun
 })
 
 test.each(['stdout', 'stderr'])('a program that floods %s is ended at the limit', async stream => {
-  const shop = new Workshop()
   const script = shop.node(
     'flood.mjs',
     `const more = () => { while (process.${stream}.write('x'.repeat(1023) + '\\n')); process.${stream}.once('drain', more) }; more()`,
@@ -98,7 +99,6 @@ test.each(['stdout', 'stderr'])('a program that floods %s is ended at the limit'
 })
 
 test('a flood that ignores SIGTERM and closed pipes is killed', async () => {
-  const shop = new Workshop()
   const script = shop.shell(
     'flood',
     `trap '' TERM PIPE\nwhile :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done 2>/dev/null`,
@@ -108,7 +108,6 @@ test('a flood that ignores SIGTERM and closed pipes is killed', async () => {
 })
 
 test('a daemon with a session of its own is ended on abort', async () => {
-  const shop = new Workshop()
   const script = shop.shell('daemon', 'setsid sh -c "setsid sleep 1000 & sleep 1000" &\necho ready\nsleep 1000')
   const turn = shop.begin({ command: [script] })
   await turn.until(isText('ready'))
@@ -118,7 +117,6 @@ test('a daemon with a session of its own is ended on abort', async () => {
 })
 
 test('what a turn leaves running when it ends by itself is ended, and a notice says how many', async () => {
-  const shop = new Workshop()
   // The first holds the pipe open, the second has left group and session, the third ignores the signal.
   const script = shop.shell(
     'leave',
@@ -140,7 +138,6 @@ test('what a turn leaves running when it ends by itself is ended, and a notice s
 })
 
 test('a child that wiped its environment is found by its group, session or parent', async () => {
-  const shop = new Workshop()
   const file = join(shop.folder, 'pids')
   // The first stays in the group, the second is the leader of a group in the same session, the third has its own
   // session.
@@ -167,7 +164,6 @@ test('a child that wiped its environment is found by its group, session or paren
 })
 
 test('orphans that wiped their environment are found by the group and the session of their turn', async () => {
-  const shop = new Workshop()
   // The first is in the program's group; the shell's child is the leader of a group in the same session.
   const script = shop.node(
     'orphan.mjs',
@@ -197,7 +193,6 @@ function isAlive(pid: number): boolean {
 }
 
 test('a program that exits non-zero fails with its code and the end of its standard error', async () => {
-  const shop = new Workshop()
   const script = shop.node(
     'fail.mjs',
     `console.error('ä'.repeat(5000)); console.error('the disk is full'); process.exitCode = 3`,
@@ -213,7 +208,6 @@ test('a program that exits non-zero fails with its code and the end of its stand
 })
 
 test('a program that a signal ends fails with the name of the signal', async () => {
-  const shop = new Workshop()
   const { result } = await shop.take({ command: [shop.shell('die', 'kill -9 $$')] })
   expect(errorOf(result)).toMatchObject({
     code: 'exit_nonzero',
@@ -222,7 +216,6 @@ test('a program that a signal ends fails with the name of the signal', async () 
 })
 
 test('garbage and half characters do not break a turn', async () => {
-  const shop = new Workshop()
   const script = shop.node(
     'garbage.mjs',
     `process.stdout.write(Buffer.from([0xff, 0xfe, 0x00, 0x1b, 0x5b, 0x33, 0x31, 0x6d, 0x41, 0xc3]));
@@ -234,27 +227,16 @@ test('garbage and half characters do not break a turn', async () => {
   }
 })
 
-test('a program that closes its input early gets no error and is not waited for', async () => {
-  const shop = new Workshop()
-  const script = shop.shell('deaf', 'exec <&-\necho ok')
-  const { result } = await shop.take({ command: [script] }, { prompt: 'x'.repeat(5 * 2 ** 20) })
-  expect(result).toMatchObject({ outcome: 'complete', text: 'ok' })
-})
-
-test('a program need not read a prompt of 5 MB', async () => {
-  const shop = new Workshop()
-  const { result } = await shop.take({ command: [shop.shell('lazy', 'echo ok')] }, { prompt: 'x'.repeat(5 * 2 ** 20) })
-  expect(result).toMatchObject({ outcome: 'complete', text: 'ok' })
-})
-
-test('a program that reads a prompt of 5 MB gets all of it', async () => {
-  const shop = new Workshop()
-  const { result } = await shop.take({ command: ['wc', '-c'] }, { prompt: 'x'.repeat(5 * 2 ** 20) })
-  expect(result).toMatchObject({ outcome: 'complete', text: String(5 * 2 ** 20 + 1) })
+test.each([
+  ['closes its input early gets no error and is not waited for', ['sh', '-c', 'exec <&-; echo ok'], 'ok'],
+  ['need not read a prompt of 5 MB', ['echo', 'ok'], 'ok'],
+  ['reads a prompt of 5 MB gets all of it', ['wc', '-c'], String(5 * 2 ** 20 + 1)],
+])('a program that %s', async (_, command, text) => {
+  const { result } = await shop.take({ command }, { prompt: 'x'.repeat(5 * 2 ** 20) })
+  expect(result).toMatchObject({ outcome: 'complete', text })
 })
 
 test('a huge line without an end is cut, and memory stays bounded', async () => {
-  const shop = new Workshop()
   const script = shop.node('line.mjs', `process.stdout.write('y'.repeat(6 * 2 ** 20))`)
   const { result, events } = await shop.take({ command: [script] })
   const text = result.outcome === 'complete' ? result.text : ''
@@ -271,7 +253,6 @@ test.each([
   ['a folder', './work', 'not_executable'],
   ['a script whose interpreter does not exist', './odd', 'not_found'],
 ])('%s cannot be started: the turn fails with a code', async (_, program, code) => {
-  const shop = new Workshop()
   shop.file('plain', '#!/bin/sh\necho no', 0o644)
   shop.file('odd', '#!/no/such/interpreter\n')
   const { result } = await shop.take({ command: [program] })
@@ -280,20 +261,17 @@ test.each([
 })
 
 test('a folder that is gone is not taken for a program that is missing', async () => {
-  const shop = new Workshop()
   const { result } = await shop.take({ command: ['true'] }, { folder: join(shop.folder, 'gone') })
   expect(errorOf(result).code).toBe('folder_missing')
 })
 
 test('a prompt that no argument can hold is refused with the way out', async () => {
-  const shop = new Workshop()
   const { result } = await shop.take({ command: ['echo', '{prompt}'] }, { prompt: 'x'.repeat(200_000) })
   expect(errorOf(result)).toMatchObject({ code: 'prompt_too_large', details: { bytes: 200_001 } })
   expect(errorOf(result).message).toContain('prompt: stdin')
 })
 
 test('an abort while the prompt file is written starts nothing and leaves no file', async () => {
-  const shop = new Workshop()
   const script = shop.shell('touch', 'touch started')
   const turn = shop.begin({ command: [script, '{prompt_file}'] })
   turn.abort()

@@ -1,48 +1,50 @@
 // The kind `command`: any program, by its command line or as a preset.
-import { type AgentKind, type Clock, unwrap } from '@parley/core'
+import { type AgentKind, type Clock, ParleyError } from '@parley/core'
 import { presetNames, presets } from '../presets.ts'
 import { programAdapter } from './adapter.ts'
 import { commandText } from './command-text.ts'
 import {
   type CommandAgent,
-  CommandAgentSchema,
   type CommandPlan,
   type CommandSettings,
+  commandFields,
   commandPlan,
   readCommand,
-  refuseAgent,
 } from './config.ts'
 import type { Variables } from './environment.ts'
-import { findProgram, inFront, missingProgram, PROGRAM_ABSENCE, type ProgramPlace } from './find-program.ts'
+import { findProgram, inFront, missingProgram, type ProgramPlace } from './find-program.ts'
 import { formatBytes } from './quantities.ts'
 import { programVersion } from './version.ts'
 
 export interface CommandHost extends Omit<ProgramPlace, 'path'> {
   readonly clock: Clock
-  /** Of which an agent gets a part; its PATH is where programs are looked for. */
+  /** An agent gets a part of it; programs are looked for on its PATH. */
   readonly environment: Variables
   /** Where the tokens of turns are kept; the system's temporary folder by default. */
   readonly tokens?: string | undefined
 }
 
-const { timeout: _, ...fields } = CommandAgentSchema.properties
-
 export const commandKind: AgentKind<CommandSettings, ProgramPlace, CommandHost> = {
   name: 'command',
   marks: ['command', 'preset'],
-  fields,
+  fields: commandFields,
   ready: Object.fromEntries(presetNames.map(preset => [preset, { preset }])),
   costs: 'profile',
-  absence: PROGRAM_ABSENCE,
+  absence: {
+    code: 'program_missing',
+    description: 'A program of an agent or a check is not there; nothing was started',
+    problem: 'not found, or not executable:',
+    remedy: 'Install what is missing, or name another in the team file or configuration.',
+  },
 
-  read: given => readCommand(given as Omit<CommandAgent, 'timeout'>),
+  read: fields => readCommand(fields as CommandAgent),
 
   describe({ command, preset, model, args, env, pass, maxOutputBytes }) {
     const variables = Object.entries(env ?? {}).map(([name, value]) => `${name}=${value}`)
     const modelled = model === undefined ? '' : `, model ${model}`
     const more = args === undefined ? '' : `, with ${commandText(args)}`
     return {
-      program: preset === undefined ? (command?.[0] ?? '') : presets[preset].program,
+      program: preset ?? command?.[0] ?? '',
       preset,
       runs: command === undefined ? `preset ${preset}${modelled}${more}` : commandText(command),
       facts: [
@@ -58,15 +60,15 @@ export const commandKind: AgentKind<CommandSettings, ProgramPlace, CommandHost> 
   passes: settings => planOf(settings).pass,
 
   missing(settings, place) {
-    const { command, env, preset } = planOf(settings)
+    const { command, env } = planOf(settings)
     const part = missingProgram(command[0], { ...place, path: env.PATH ?? place.path })
-    return part && { ...part, help: preset && presets[preset].needs.help }
+    return part && { ...part, help: settings.preset && presets[settings.preset].needs.help }
   },
 
-  /** Only of presets: what another program does with `--version` nobody knows. */
+  /** Only presets: nobody knows what another program does with `--version`. */
   async version({ preset }, { path }) {
     if (preset === undefined) return undefined
-    const file = findProgram(presets[preset].program, path, '/')
+    const file = findProgram(preset, path, '/')
     return file === undefined ? undefined : programVersion(file, path)
   },
 
@@ -81,5 +83,7 @@ export const commandKind: AgentKind<CommandSettings, ProgramPlace, CommandHost> 
 
 function planOf(settings: CommandSettings): CommandPlan {
   const plan = commandPlan(settings)
-  return plan.ok ? plan.value : unwrap(refuseAgent(plan.error))
+  if (plan.ok) return plan.value
+  const { field, reason } = plan.error
+  throw new ParleyError('invalid_agent', field === undefined ? reason : `${field}: ${reason}`)
 }

@@ -2,7 +2,6 @@
 // overwrites itself folded, long lines cut. Any bytes are accepted.
 
 export interface LineReceiver {
-  /** A line that is complete. */
   line(text: string): void
   /** The state of a line that overwrites itself, before it is overwritten. */
   progress(text: string): void
@@ -26,7 +25,7 @@ export class LineDecoder {
     this.#read(this.#decoder.decode(bytes, { stream: true }))
   }
 
-  /** The pipe is closed: what is left is a line too. */
+  /** The pipe is closed: the rest is a line too. */
   end(): void {
     this.#read(this.#decoder.decode())
     if (this.#line !== '' || this.#cut > 0) this.#finish()

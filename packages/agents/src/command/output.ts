@@ -15,11 +15,9 @@ export interface OutputOptions {
   readonly output: OutputName
   readonly clock: Clock
   readonly emit: (event: TurnEvent) => void
-  /** Replaces secrets. */
   readonly hide: (text: string) => string
 }
 
-/** What the output said by its end. */
 export interface OutputEnd {
   readonly text: string
   readonly usage: Usage
@@ -54,20 +52,9 @@ export class AgentOutput {
     this.#events = new LineEvents(clock, emit)
     this.#parser = output === 'text' ? undefined : parsers[output](this.#report())
     const most = output === 'text' ? agentLimits.lineLength : agentLimits.jsonLineLength
-    this.#stdout = new LineDecoder(
-      {
-        line: text => this.#line(hide(text)),
-        progress: text => this.#events.progress(hide(text)),
-      },
-      most,
-    )
-    this.#stderr = new LineDecoder(
-      {
-        line: text => this.#errorLine(hide(text)),
-        progress: text => this.#events.progress(hide(text)),
-      },
-      agentLimits.lineLength,
-    )
+    const progress = (text: string) => this.#events.progress(hide(text))
+    this.#stdout = new LineDecoder({ line: text => this.#line(hide(text)), progress }, most)
+    this.#stderr = new LineDecoder({ line: text => this.#errorLine(hide(text)), progress }, agentLimits.lineLength)
   }
 
   stdout(bytes: Buffer): void {

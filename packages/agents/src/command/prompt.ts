@@ -1,22 +1,13 @@
-// What the agent is told, and how it gets into a command line. Placeholders are filled in once: what a prompt says in
-// braces stays what it says.
+// The prompt of an agent. Placeholders are filled in once: braces in a prompt are left alone.
 
 import type { TurnInput } from '@parley/core'
 
-/** The prompt, then each piece of context as a section of its own. */
 export function promptText({ prompt, context }: Pick<TurnInput, 'prompt' | 'context'>): string {
   const sections = context.map(({ title, text }) => `## ${title.replaceAll(/\s+/g, ' ')}\n\n${text.trimEnd()}\n`)
   return [`${prompt.trimEnd()}\n`, ...sections].join('\n')
 }
 
-export interface Placeholders {
-  readonly prompt: string
-  readonly prompt_file: string
-  readonly folder: string
-  readonly base: string
-  readonly agent: string
-  readonly task: string
-}
+export type Placeholders = Readonly<Record<'prompt' | 'prompt_file' | 'folder' | 'base' | 'agent' | 'task', string>>
 
 /** A NUL byte cannot be in an argument. */
 export function fillIn(part: string, values: Placeholders): string {

@@ -1,8 +1,7 @@
 // Durations and sizes as people write them in a configuration: `10m`, `1h30m`, `500ms`; `8MiB`, `64KiB`, `1000`.
 
-/** JSON Schema pattern of a duration; editors check with it. */
+/** JSON Schema patterns; editors check with them. */
 export const durationPattern = '^(?=\\d)(\\d+d)?(\\d+h)?(\\d+m(?!s))?(\\d+s)?(\\d+ms)?$'
-/** JSON Schema pattern of a size. */
 export const sizePattern = '^\\d+ ?(B|KiB|MiB|GiB|kB|MB|GB)?$'
 
 const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const
@@ -11,7 +10,6 @@ const sizes = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, kB: 1e3, MB: 1e6
 const durationForm = new RegExp(durationPattern)
 const sizeForm = new RegExp(sizePattern)
 
-/** Milliseconds, or nothing if the text is no duration. */
 export function parseDuration(text: string): number | undefined {
   if (!durationForm.test(text)) return undefined
   let total = 0
@@ -21,7 +19,6 @@ export function parseDuration(text: string): number | undefined {
   return Number.isSafeInteger(total) ? total : undefined
 }
 
-/** Bytes, or nothing if the text is no size. */
 export function parseBytes(text: string): number | undefined {
   if (!sizeForm.test(text)) return undefined
   const [, count, unit = 'B'] = /^(\d+) ?([A-Za-z]+)?$/.exec(text)!

@@ -10,7 +10,7 @@ export interface ProgramRun {
   readonly command: readonly [string, ...string[]]
   readonly folder: string
   readonly environment: Readonly<Record<string, string>>
-  /** What standard input says; without it, input is empty. */
+  /** Standard input; empty by default. */
   readonly input?: string
   readonly marker: string
   readonly clock: Clock
@@ -26,7 +26,7 @@ export interface ProgramRun {
 export type RunCause = 'exit' | 'timeout' | 'output_limit' | 'aborted'
 
 export type ProgramEnd =
-  /** It could not be started: an error of the operating system. */
+  /** The operating system could not start it. */
   | { readonly cause: 'start'; readonly error: NodeJS.ErrnoException }
   | {
       readonly cause: RunCause
@@ -39,10 +39,7 @@ export type ProgramEnd =
       readonly left: readonly number[]
     }
 
-/**
- * The start of a process stops everything else for milliseconds: one in each turn of the event loop, so that others are
- * served between.
- */
+/** Starting a process blocks for milliseconds, so only one starts in each turn of the event loop. */
 let starting: Promise<void> = Promise.resolve()
 
 function mayStart(): Promise<void> {
@@ -88,10 +85,8 @@ async function watch(child: ChildProcess, pid: number, run: ProgramRun): Promise
 
   let timedOut = false
   let flooded = false
-  let stop = () => {}
-  const stopped = new Promise<void>(resolve => {
-    stop = resolve
-  })
+  const { promise: stopped, resolve } = Promise.withResolvers<void>()
+  const stop = () => resolve()
   const cancelTimeout = run.clock.after(run.timeoutMs, () => {
     timedOut = exit === undefined
     stop()

@@ -2,7 +2,6 @@
 
 import { agentLimits } from '../limits.ts'
 
-/** The last characters of what was added. */
 export class TextTail {
   readonly #most: number
   #text = ''
@@ -25,7 +24,7 @@ export class TextTail {
     this.#text = this.#text.slice(surplus)
   }
 
-  /** What was kept, and in front of it how much was not. */
+  /** The kept text, after a line that says how much was dropped. */
   read(): string {
     this.#trim()
     const text = this.#text.trimEnd()
@@ -34,7 +33,6 @@ export class TextTail {
   }
 }
 
-/** The last bytes of what was added. */
 export class ByteTail {
   readonly #most: number
   #chunks: Buffer[] = []
@@ -72,7 +70,6 @@ export class ByteTail {
   }
 }
 
-/** At most so many characters of a text, with a sign that there was more. */
 export function shorten(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
 }

@@ -1,38 +1,31 @@
 // The version of a program that is known to tell it safely: what it prints for `--version`.
-import type { RunId, WorkspaceId } from '@parley/core'
+import type { RunId, TurnInput, WorkspaceId } from '@parley/core'
 import { agentDefaults } from '../limits.ts'
-import { commandAdapter } from './adapter.ts'
+import { programAdapter } from './adapter.ts'
+import type { CommandPlan } from './config.ts'
 
-/** Nothing if it did not say in time. */
+/** Undefined if it did not answer in time. A program that hangs or floods is ended like any turn. */
 export async function programVersion(file: string, path: string): Promise<string | undefined> {
-  return versionIn((await printedVersion(file, path)) ?? '')
-}
-
-/** A program that hangs, floods or leaves something running is ended like any turn. */
-async function printedVersion(file: string, path: string): Promise<string | undefined> {
-  const config = {
+  const plan: CommandPlan = {
     command: [file, '--version'],
     prompt: 'none',
-    timeout: agentDefaults.versionTimeout,
-    max_output: agentDefaults.versionOutput,
+    output: 'text',
+    env: {},
+    pass: [],
+    timeoutMs: agentDefaults.versionMs,
+    maxOutput: agentDefaults.versionBytes,
   }
-  const made = commandAdapter('version', config, { environment: { ...process.env, PATH: path } })
-  if (!made.ok) return undefined
-  const result = await made.value.takeTurn(
-    {
-      run: `detect-${process.pid}` as RunId,
-      workspace: crypto.randomUUID() as WorkspaceId,
-      agent: 'version',
-      epoch: 0,
-      prompt: '',
-      context: [],
-      signal: new AbortController().signal,
-    },
-    () => {},
-  )
-  return result.outcome === 'complete' ? result.text : undefined
-}
-
-function versionIn(text: string): string | undefined {
+  const input: TurnInput = {
+    run: `detect-${process.pid}` as RunId,
+    workspace: crypto.randomUUID() as WorkspaceId,
+    agent: 'version',
+    epoch: 0,
+    prompt: '',
+    context: [],
+    signal: new AbortController().signal,
+  }
+  const adapter = programAdapter('version', plan, { environment: { ...process.env, PATH: path } })
+  const result = await adapter.takeTurn(input, () => {})
+  const text = result.outcome === 'complete' ? result.text : ''
   return /\d{1,9}\.\d{1,9}(?:\.\d{1,9})?(?:[-+.][0-9A-Za-z.+-]{1,64})?/.exec(text)?.[0]
 }

@@ -2,12 +2,12 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { type RunId, type TurnEvent, type TurnInput, unwrap, type WorkspaceId } from '@parley/core'
+import type { RunId, TurnEvent, TurnInput, WorkspaceId } from '@parley/core'
 import { expect, onTestFinished } from 'vitest'
-import { type CommandAdapterOptions, commandAdapter } from '../command/adapter.ts'
-import type { CommandAgent } from '../command/config.ts'
+import type { CommandAdapterOptions } from '../command/adapter.ts'
 import type { MeteredResult } from '../metering.ts'
-import { endRun, findMarked } from '../processes.ts'
+import { endMarked, findMarked } from '../processes.ts'
+import { type Config, commandAdapter } from './command.ts'
 
 /** Long enough for every program that takes the hint; those that do not are meant to be killed. */
 export const GRACE = 200
@@ -37,7 +37,7 @@ export class Workshop {
   constructor() {
     for (const folder of [this.work, this.temporary]) mkdirSync(folder)
     onTestFinished(async () => {
-      await endRun(this.run, { grace: 0 })
+      await endMarked(`${this.run}/`, { grace: 0 })
       rmSync(this.folder, { recursive: true, force: true })
     })
   }
@@ -79,15 +79,9 @@ export class Workshop {
   }
 
   /** Begins a turn of a program. */
-  begin(config: CommandAgent, changes: Partial<TurnInput> = {}, options: CommandAdapterOptions = {}): Turning {
-    const adapter = unwrap(
-      commandAdapter('tester', config, {
-        base: this.folder,
-        grace: GRACE,
-        temporary: this.temporary,
-        ...options,
-      }),
-    )
+  begin(config: Config, changes: Partial<TurnInput> = {}, options: CommandAdapterOptions = {}): Turning {
+    const places = { base: this.folder, temporary: this.temporary }
+    const adapter = commandAdapter(config, { ...places, grace: GRACE, ...options })
     const controller = new AbortController()
     const events: TurnEvent[] = []
     const waiting: { readonly holds: (event: TurnEvent) => boolean; readonly resolve: () => void }[] = []
@@ -106,11 +100,7 @@ export class Workshop {
   }
 
   /** A whole turn of a program, after which nothing of it is left. */
-  async take(
-    config: CommandAgent,
-    changes: Partial<TurnInput> = {},
-    options: CommandAdapterOptions = {},
-  ): Promise<Taken> {
+  async take(config: Config, changes: Partial<TurnInput> = {}, options: CommandAdapterOptions = {}): Promise<Taken> {
     const taken = await this.begin(config, changes, options).done
     await this.expectNothingLeft()
     return taken

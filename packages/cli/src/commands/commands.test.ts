@@ -1,9 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { CallError } from '@parley/call'
 import { ParleyError, parseTimestamp } from '@parley/core'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { EntryView, RunSummaryView, RunView } from '../node/views.ts'
 import type { Paint } from '../render/paint.ts'
 import { runsTable } from '../render/runs.ts'
@@ -11,12 +8,6 @@ import { fakeNode, following } from '../testing/fake-node.ts'
 import { parley } from '../testing/parley.ts'
 import { FakeTerminal } from '../testing/terminal.ts'
 import { at, entryView, gateView, NO_USAGE, runView, stepView, taskView } from '../testing/views.ts'
-
-let folder: string
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'parley-cli-'))
-})
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** More lines than people are shown. */
 const LONG = Array.from({ length: 9 }, (_, index) => `Room ${index + 1} is clean.`).join('\n')
@@ -184,21 +175,12 @@ Its record: parley trail query run_01m7aaaaaa, parley trail verify run_01m7aaaaa
 })
 
 test('a run is last unless it is named', async () => {
-  const asked: string[] = []
-  const node = fakeNode({
-    '/runs/show': async ({ run }) => {
-      asked.push(run)
-      return view
-    },
-    '/tasks/list': async ({ run }) => {
-      asked.push(run)
-      return { tasks }
-    },
-  })
+  const node = fakeNode({ '/runs/show': view, '/tasks/list': { tasks } })
   await parley(['show'], { node })
   await parley(['tree', 'run_01'], { node })
   await parley(['tasks'], { node })
-  expect(asked).toEqual(['last', 'run_01', 'last'])
+  expect(node.asked('/runs/show')).toEqual([{ run: 'last' }, { run: 'run_01' }])
+  expect(node.asked('/tasks/list')).toEqual([{ run: 'last' }])
 })
 
 test('tree and tasks', async () => {
@@ -281,7 +263,6 @@ test('what is not found ends with 3, an unreachable node with 4', async () => {
 })
 
 test('the inside of a workspace', async () => {
-  const kept: string[] = []
   const node = fakeNode({
     '/workspaces/status': {
       run: one,
@@ -298,14 +279,8 @@ test('the inside of a workspace', async () => {
     '/workspaces/inbox': {
       mail: [{ id: 'm', from: 'owner', type: 'reply', priority: 'urgent', text: 'The upper\nfloor' }],
     },
-    '/workspaces/checkpoint': async ({ intent }) => {
-      kept.push(intent)
-      return { checkpoint: 'cp_1', files: ['a'] }
-    },
-    '/workspaces/block': async ({ reason }) => {
-      kept.push(reason)
-      return {}
-    },
+    '/workspaces/checkpoint': { checkpoint: 'cp_1', files: ['a'] },
+    '/workspaces/block': {},
   })
   expect((await parley(['ws', 'status'], { node })).out).toContain(
     'may change  report/**\nunread      2 (parley ws inbox)',
@@ -314,7 +289,8 @@ test('the inside of a workspace', async () => {
   expect((await parley(['ws', 'checkpoint', 'half done'], { node })).out).toBe('Saved cp_1: 1 file changed.\n')
   expect((await parley(['ws', 'block', 'Which floor?'], { node })).code).toBe(0)
   expect((await parley(['ws', 'block'], { node })).code).toBe(2)
-  expect(kept).toEqual(['half done', 'Which floor?'])
+  expect(node.asked('/workspaces/checkpoint')).toEqual([{ intent: 'half done' }])
+  expect(node.asked('/workspaces/block')).toEqual([{ reason: 'Which floor?' }])
 })
 
 test('what a task is called cannot steer the terminal, in any view', async () => {

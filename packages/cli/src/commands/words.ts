@@ -5,7 +5,6 @@ import type { Argument, Context } from '../command.ts'
 import { Failure } from '../failure.ts'
 import { cliLimits } from '../limits.ts'
 
-/** The team file that `solve` takes where it finds one. */
 export const TEAM_FILE = 'parley.yaml'
 
 export const RUN: Argument = {
@@ -14,7 +13,7 @@ export const RUN: Argument = {
   optional: true,
 }
 
-/** Where the newest run is not taken by itself. */
+/** For commands that do not default to the newest run. */
 export const THE_RUN: Argument = { name: 'RUN', summary: 'A run: its id, a unique prefix of it, or last' }
 export const OF_RUN: Argument = { name: 'RUN', summary: 'Only for this run', optional: true }
 export const OF_TASK: Argument = {
@@ -25,7 +24,6 @@ export const OF_TASK: Argument = {
 
 export const LAST = 'last'
 
-/** A number of things to list: at least one, at most what one call gives. */
 export function limitOf(given: number | undefined, usual: number, most: number): number {
   if (given === 0) {
     throw new Failure('usage', '--limit 0 would list nothing.', {
@@ -36,7 +34,7 @@ export function limitOf(given: number | undefined, usual: number, most: number):
   return Math.min(given ?? usual, most)
 }
 
-/** A time in milliseconds, written as in a team file; `what` it is for. */
+/** `what`: the purpose of the time, for the message. */
 async function durationOf(given: string | undefined, what: string, next: string): Promise<number | undefined> {
   if (given === undefined) return undefined
   const { parseDuration } = await import('@parley/node')
@@ -51,7 +49,7 @@ async function durationOf(given: string | undefined, what: string, next: string)
 export const graceOf = (given: string | undefined) => durationOf(given, 'finish in', 'parley abort RUN TASK --grace 2m')
 export const timeOf = (given: string | undefined) => durationOf(given, 'wait', '--timeout 2m')
 
-/** The node says what became of a call to a peer: the time that the peer has comes first. */
+/** The node's own deadline comes first, so that its error arrives. */
 export function patience(peerMs = 0): { readonly timeout: number } {
   return { timeout: cliLimits.callMarginMs + peerMs }
 }
@@ -66,7 +64,7 @@ export function reasonOf(given: string | undefined): string | undefined {
   })
 }
 
-/** Whether a person agrees to a new key, once they have read what it means. */
+/** Shows the consequences and asks for confirmation. */
 export async function mayReplaceKey(
   { terminal }: Context,
   why: string,
@@ -82,19 +80,14 @@ export async function mayReplaceKey(
   return /^y(es)?$/i.test(answer?.trim() ?? '')
 }
 
-/** `remedy`: what to do where there is no such file. */
+/** `remedy`: advice if there is no such file. */
 export function readTextFile(file: string, remedy = '`parley init` writes a team file; --team names one.'): string {
   return readSmallFile(file, remedy, found => {
-    if (found.isDirectory())
-      throw new Failure('file_unreadable', `${file} is not a team file.`, {
-        why: 'It is a folder.',
-        next: `Name the file in it, such as ${join(file, TEAM_FILE)}`,
-        details: { file },
-      })
+    const isFolder = found.isDirectory()
     if (!found.isFile())
       throw new Failure('file_unreadable', `${file} is not a team file.`, {
-        why: 'It is not a file.',
-        next: 'Name a file.',
+        why: isFolder ? 'It is a folder.' : 'It is not a file.',
+        next: isFolder ? `Name the file in it, such as ${join(file, TEAM_FILE)}` : 'Name a file.',
         details: { file },
       })
     if (found.size > cliLimits.teamFileBytes)
@@ -105,7 +98,6 @@ export function readTextFile(file: string, remedy = '`parley init` writes a team
   })
 }
 
-/** `check` refuses what is not to be read. */
 export function readSmallFile(file: string, remedy: string, check: (found: Stats) => void): string {
   try {
     check(statSync(file))

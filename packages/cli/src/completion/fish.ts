@@ -28,7 +28,13 @@ function linesOf({ name, flags, argument }: Completable): readonly string[] {
   const options = flags.map(([flag, spec, known]) => {
     const short = spec.short ? ` -s ${spec.short}` : ''
     const value =
-      spec.type === 'boolean' ? '' : spec.complete ? ' -r -F' : known.length > 0 ? ` -x -a '${known.join(' ')}'` : ' -x'
+      spec.value === undefined
+        ? ''
+        : spec.complete
+          ? ' -r -F'
+          : known.length > 0
+            ? ` -x -a '${known.join(' ')}'`
+            : ' -x'
     return `${when} -l ${flag}${short}${value} -d ${quoted(spec.summary)}`
   })
   const choices = choicesOf(argument)

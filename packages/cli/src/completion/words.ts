@@ -1,21 +1,17 @@
-// What can be completed, from the table of commands: for each command its flags, the values that they take, and its
-// arguments.
-import { type Argument, type Entry, type FlagSpec, loaded, type Table } from '../command.ts'
-import { GLOBAL_FLAGS } from '../line/args.ts'
+// What can be completed, from the table of commands.
+import { type Argument, type Entry, type FlagSpec, GLOBAL_FLAGS, loaded, type Table } from '../command.ts'
 import { firstWords, secondWords, type Words } from '../line/words.ts'
 
 export interface Completable {
   /** `solve`, or `trail query`. */
   readonly name: string
-  /** Each with the values that are known of it. */
+  /** Each flag with its known values. */
   readonly flags: readonly (readonly [name: string, spec: FlagSpec, values: readonly string[]])[]
-  /** What may stand at the first place. */
   readonly argument: Argument | undefined
 }
 
 export interface Completion {
   readonly first: Words
-  /** The second words behind each that needs one. */
   readonly groups: readonly (readonly [name: string, second: Words])[]
   readonly commands: readonly Completable[]
 }
@@ -36,7 +32,6 @@ async function completable(entry: Entry): Promise<Completable> {
   return { name, flags: await Promise.all(known), argument: args[0] }
 }
 
-/** The words that an argument can be, where they are known. */
 export function choicesOf(argument: Argument | undefined): readonly string[] {
   if (argument?.choices) return argument.choices
   return argument && /RUN/.test(argument.name) ? ['last'] : []

@@ -43,8 +43,8 @@ function branch({ name, flags, argument }: Completable): string {
   return `        '${name}') _arguments ${[...specs, ...words].join(' ')} ;;`
 }
 
-function flagValue({ type, value = 'value', complete }: FlagSpec, known: readonly string[]): string {
-  return type === 'boolean' ? '' : `:${safe(value)}:${action(known, complete)}`
+function flagValue({ value, complete }: FlagSpec, known: readonly string[]): string {
+  return value === undefined ? '' : `:${safe(value)}:${action(known, complete)}`
 }
 
 function action(known: readonly string[], complete: FlagSpec['complete']): string {

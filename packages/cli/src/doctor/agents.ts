@@ -1,15 +1,14 @@
-// Checks of who does the work: programs that are there, credentials that are seen (never their values), and the
-// project's team file.
+// Checks of the agents and the project's team file: programs, and credentials (never their values).
 import { join } from 'node:path'
 import { everyField } from '../guide.ts'
 import type { AgentView } from '../node/views.ts'
-import { plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
+import { andMore } from '../render/trail.ts'
+import type { teamProblems } from '../team-file.ts'
 import { type Finding, ok, type Probes, problem, warning } from './check.ts'
 
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The user's own folder. */
   readonly home: string
 }
 
@@ -46,19 +45,13 @@ function ready(agent: AgentView, probes: Probes, { env, home }: Surroundings): F
   return warning(name, `${oneLine(agent.program)}${version}, but no credentials were found`, needs.help)
 }
 
-/** What is wrong with the text of a team file, for people; nothing where it is valid. */
-export type TeamProblems = (text: string, file: string) => readonly string[]
-
-export function team(probes: Probes, project: string, problemsOf: TeamProblems): Finding {
+export function team(probes: Probes, project: string, problemsOf: typeof teamProblems): Finding {
   const file = join(project, 'parley.yaml')
   if (!probes.file(file)) return ok('team file', 'none here; `parley init` writes one')
   const text = probes.text(file)
   if (text === undefined) return problem('team file', `${file} cannot be read`, 'Check its permissions.')
-  const [first, ...rest] = problemsOf(text, file)
+  const problems = problemsOf(text, file)
+  const [first] = problems
   if (first === undefined) return ok('team file', file)
-  return problem(
-    'team file',
-    `${oneLine(first)}${rest.length > 0 ? ` (and ${plural(rest.length, 'more problem')})` : ''}`,
-    `Fix it there.${everyField()}`,
-  )
+  return problem('team file', `${oneLine(first)}${andMore(problems.length, 'problem')}`, `Fix it there.${everyField()}`)
 }

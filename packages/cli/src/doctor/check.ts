@@ -1,49 +1,45 @@
-// What a check of `parley doctor` says, and what it may ask of the machine. Every question goes through `Probes`, so
-// that each trouble can be shown in a test.
+// What a check of `parley doctor` reports, and what it asks of the machine: only `Probes`, which tests can fake.
 import type { MachineFault } from '@parley/core'
 
-export const CHECK_STATES = ['ok', 'warning', 'problem'] as const
-export type CheckState = (typeof CHECK_STATES)[number]
+export type CheckState = 'ok' | 'warning' | 'problem'
 
 export interface Finding {
   readonly check: string
   readonly state: CheckState
   readonly text: string
-  /** How to mend it; there for everything that is not ok. */
+  /** How to fix it; set unless the state is ok. */
   readonly remedy?: string
 }
 
 export interface FileFacts {
   readonly folder: boolean
-  /** Of what a link leads to. */
+  /** Of the target of a link. */
   readonly mode: number
   readonly owner: number
   /** Milliseconds since the Unix epoch. */
   readonly changed: number
-  /** The number of the device that it is on, links followed. */
+  /** Of the target of a link. */
   readonly device?: number
 }
 
 export interface Probes {
   readonly platform: NodeJS.Platform
   readonly runtime: string
-  /** Of this user; undefined where users have no numbers. */
+  /** Undefined on systems without numeric users. */
   readonly user: number | undefined
-  /** What a program printed; undefined where it is not there or fails. */
+  /** Standard output; undefined if the program is missing or fails. */
   output(program: string, ...args: readonly string[]): Promise<string | undefined>
-  /** Undefined where there is nothing. */
   file(path: string): FileFacts | undefined
   text(path: string): string | undefined
   writable(path: string): boolean
-  /** What a real write to a folder says of the machine; rights may look well on a disk that takes nothing. */
+  /** Of a real write: permissions may look fine on a disk that accepts no data. */
   writeFault(folder: string): MachineFault | undefined
-  /** Folders right below one. */
+  /** Full paths of the folders in a folder. */
   folders(path: string): readonly string[]
-  /** Bytes that are free on the disk of a folder that exists. */
   freeBytes(folder: string): number | undefined
-  /** Inodes that are free there, and all of them; undefined where the disk does not count them. */
+  /** Undefined if the file system does not count them. */
   inodes(folder: string): { readonly free: number; readonly all: number } | undefined
-  /** Processes that carry the marker of a turn of the node at this socket. */
+  /** Processes of turns of the node at this socket. */
   turns(socket: string): readonly number[]
 }
 

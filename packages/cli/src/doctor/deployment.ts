@@ -1,10 +1,8 @@
-// Checks of the deployment model: which one is kept, whether the running node keeps the same, and where the secret is
-// that seals or proves content.
+// Checks of the deployment model and of the secret that seals or proves content.
 import { join } from 'node:path'
-import type { Result } from '@parley/core'
 import { type Config, KEY_MARK, type ProfilePaths } from '@parley/node'
 import { type Finding, ok, type Probes, problem, warning } from './check.ts'
-import type { NodeCheck } from './node.ts'
+import type { Scene } from './node.ts'
 
 const MODELS: { readonly [M in Config['values']['deployment']]: string } = {
   'single-runtime': 'access control and file modes; content is proven, not encrypted',
@@ -12,13 +10,7 @@ const MODELS: { readonly [M in Config['values']['deployment']]: string } = {
   'zero-trust': 'content is sealed with a key for each workspace; isolating agents from each other is up to you',
 }
 
-/** Nothing where the configuration cannot be read: that is told elsewhere. */
-export function deployment(
-  probes: Probes,
-  paths: ProfilePaths,
-  config: Result<Config>,
-  { status }: NodeCheck,
-): readonly Finding[] {
+export function deployment({ probes, paths, config, running: { status } }: Scene): readonly Finding[] {
   if (!config.ok) return []
   const { deployment: model } = config.value.values
   const text = `${model}: ${MODELS[model]}`

@@ -1,29 +1,21 @@
 // `parley doctor`: every check, with the trouble that it finds.
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { CallError } from '@parley/call'
 import { type MachineCode, ManualClock, type Ticks } from '@parley/core'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Failure } from '../failure.ts'
-import type { Calls } from '../node/client.ts'
 import type { AgentView } from '../node/views.ts'
-import { doctorTable, examined, noNode, own, sound, status, well } from '../testing/doctor.ts'
-import { type Answering, fakeNode } from '../testing/fake-node.ts'
+import { doctorHome, doctorTable, nodeWith, noNode, own, sound, well } from '../testing/doctor.ts'
+import type { Brought } from '../testing/fake-node.ts'
 import { parley, type Surroundings } from '../testing/parley.ts'
 import { agents as checkAgents } from './agents.ts'
 import type { FileFacts, Probes } from './check.ts'
 import { systemProbes } from './probes.ts'
 import { socket } from './profile.ts'
 
-let home: string
-beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'parley-doctor-'))
-})
-afterEach(() => rmSync(home, { recursive: true, force: true }))
-
-const doctor = (probes: Partial<Probes> = {}, around: Surroundings = {}) => examined(home, probes, around)
+const { home, doctor, finding, write } = doctorHome()
 
 /** No agent is installed here; that is a warning. */
 const AGENTS = 'warning: agents'
@@ -57,52 +49,46 @@ test('all is well on a machine where nothing is wrong', async () => {
 })
 
 test('ALP-BUD-02 a daily ledger that cannot be read', async () => {
-  const logs = join(home, '.parley', 'default', 'logs')
-  mkdirSync(logs, { recursive: true })
-  writeFileSync(join(logs, 'ledger.json'), '{"day":')
-  const { bad, checks } = await doctor()
-  expect(bad).toContain('problem: ledger')
-  expect(checks.find(({ check }) => check === 'ledger')).toMatchObject({
-    text: expect.stringContaining(join(logs, 'ledger.json')),
+  const file = write('logs/ledger.json', '{"day":')
+  expect(await finding('ledger')).toMatchObject({
+    state: 'problem',
+    text: expect.stringContaining(file),
     remedy: expect.stringContaining('move it away'),
   })
 })
 
-test('an old Node.js', async () => {
-  const { bad, code } = await doctor({ runtime: 'v20.20.2' })
-  expect(bad).toContain('problem: Node.js')
-  expect(code).toBe(1)
+const profile = (facts: Partial<FileFacts>) => ({
+  file: (path: string) => (path.endsWith('default') ? { ...own, ...facts } : undefined),
+})
+const limits = (text: string) => ({
+  text: (path: string) => (path === '/proc/self/limits' || path.includes('inotify') ? text : undefined),
 })
 
-test('git that is missing or old', async () => {
-  expect((await doctor({ output: async () => undefined })).bad).toContain('problem: git')
-  expect((await doctor({ output: async () => 'git version 2.30.1' })).bad).toContain('problem: git')
-  expect((await doctor({ output: async () => 'git version 3.0.0' })).bad).not.toContain('problem: git')
+test.each<[string, Partial<Probes>, string]>([
+  ['an old Node.js', { runtime: 'v20.20.2' }, 'problem: Node.js'],
+  ['git that is missing', { output: async () => undefined }, 'problem: git'],
+  ['git that is old', { output: async () => 'git version 2.30.1' }, 'problem: git'],
+  ['too few open files', limits('Max open files  256  256  files'), 'warning: open files'],
+  ['too few watches', limits('8'), 'warning: file watches'],
+  ['files that are newer than the clock', profile({ changed: Date.UTC(2027, 0, 1) }), 'warning: clock'],
+  ['a profile that is no folder', profile({ folder: false }), 'problem: profile'],
+  ['a profile of another user', profile({ owner: 0 }), 'problem: profile'],
+  ['a profile that cannot be written', { ...profile({}), writable: () => false }, 'problem: profile'],
+  ['little space on the disk', { freeBytes: () => 500 * 1024 ** 2 }, 'warning: disk'],
+  ['no space on the disk', { freeBytes: () => 5 * 1024 ** 2 }, 'problem: disk'],
+  ['a disk whose space is not known', { freeBytes: () => undefined }, 'warning: disk'],
+  ['processes of turns without a node', { turns: () => [5, 6] }, 'warning: processes'],
+])('%s', async (_, probes, found) => {
+  const { bad, code } = await doctor(probes)
+  expect(bad).toContain(found)
+  expect(code).toBe(bad.some(each => each.startsWith('problem')) ? 1 : 0)
 })
 
-test('too few open files or watches', async () => {
-  const text = (path: string) =>
-    path === '/proc/self/limits' ? 'Max open files  256  256  files' : path.includes('inotify') ? '8' : undefined
-  expect((await doctor({ text })).bad).toEqual(expect.arrayContaining(['warning: open files', 'warning: file watches']))
-})
-
-test('a clock that cannot be right', async () => {
+test('a clock that cannot be right, the name of a profile that cannot be used, and the git of the future', async () => {
   const clock = new ManualClock((Date.UTC(1971, 0, 1) * 1000) as Ticks)
   expect((await doctor({}, { clock })).bad).toContain('problem: clock')
-  const changed = Date.UTC(2027, 0, 1)
-  expect((await doctor({ file: path => (path.endsWith('default') ? { ...own, changed } : undefined) })).bad).toContain(
-    'warning: clock',
-  )
-})
-
-test('a profile that is no folder, of another user, or cannot be written', async () => {
-  const of = (facts: Partial<FileFacts>) => ({
-    file: (path: string) => (path.endsWith('default') ? { ...own, ...facts } : undefined),
-  })
-  expect((await doctor(of({ folder: false }))).bad).toContain('problem: profile')
-  expect((await doctor(of({ owner: 0 }))).bad).toContain('problem: profile')
-  expect((await doctor({ ...of({}), writable: () => false })).bad).toContain('problem: profile')
-  expect((await doctor({}, { env: { HOME: home, PARLEY_PROFILE: '../bad' } })).bad).toContain('problem: profile')
+  expect((await doctor({}, { env: { HOME: home(), PARLEY_PROFILE: '../bad' } })).bad).toContain('problem: profile')
+  expect((await doctor({ output: async () => 'git version 3.0.0' })).bad).not.toContain('problem: git')
 })
 
 test('a read-only disk is told by a write, and nobody is sent to modes and owners', async () => {
@@ -118,7 +104,7 @@ test('a read-only disk is told by a write, and nobody is sent to modes and owner
 })
 
 test('a profile in which something cannot be written, or that cannot be made', async () => {
-  const profile = join(home, '.parley', 'default')
+  const profile = join(home(), '.parley', 'default')
   const segments = join(profile, 'trail', 'segments')
   const inside = await doctor({
     file: path => (path.startsWith(profile) && !path.endsWith('.pem') ? own : undefined),
@@ -128,34 +114,22 @@ test('a profile in which something cannot be written, or that cannot be made', a
   expect(inside.bad).toContain('problem: profile')
   expect(inside.checks.find(({ check }) => check === 'profile')?.text).toContain(segments)
   const above = await doctor({
-    file: path => (path === home ? own : undefined),
-    writable: path => path !== home,
+    file: path => (path === home() ? own : undefined),
+    writable: path => path !== home(),
   })
   expect(above.bad).toContain('problem: profile')
   expect(above.code).toBe(1)
 })
 
 test('a node that does not answer is named, and nobody is told to run another beside it', async () => {
-  const { checks } = await doctor(
-    {},
-    {
-      node: () => {
-        throw new Failure('node_unreachable', 'The node (process 7) does not answer.', {
-          next: '`kill -CONT 7` wakes it.',
-          details: { pid: 7 },
-        })
-      },
-    },
-  )
-  const found = checks.find(({ check }) => check === 'node')
-  expect(found).toMatchObject({ state: 'problem', remedy: '`kill -CONT 7` wakes it.' })
+  const advice = { next: '`kill -CONT 7` wakes it.', details: { pid: 7 } }
+  const node = () => {
+    throw new Failure('node_unreachable', 'The node (process 7) does not answer.', advice)
+  }
+  expect(await finding('node', {}, { node })).toMatchObject({ state: 'problem', remedy: '`kill -CONT 7` wakes it.' })
 })
 
 test('a profile that cannot be made because of its disk, with what to do about each fault', async () => {
-  const found = async (code: MachineCode) => {
-    const writeFault = (where: string) => ({ code, where })
-    return (await doctor({ writeFault })).checks.find(({ check }) => check === 'profile')
-  }
   const remedies = {
     ENOSPC: 'Free space',
     EDQUOT: 'Free space',
@@ -165,7 +139,7 @@ test('a profile that cannot be made because of its disk, with what to do about e
     ENOMEM: 'End programs',
   } as const
   for (const [code, remedy] of Object.entries(remedies))
-    expect(await found(code as MachineCode)).toMatchObject({
+    expect(await finding('profile', { writeFault: where => ({ code: code as MachineCode, where }) })).toMatchObject({
       state: 'problem',
       text: expect.stringContaining(`(${code})`),
       remedy: expect.stringContaining(remedy),
@@ -173,14 +147,10 @@ test('a profile that cannot be made because of its disk, with what to do about e
 })
 
 test('a key that does not fit the one that the profile knows', async () => {
-  const secrets = join(home, '.parley', 'default', 'alp', 'secrets')
-  mkdirSync(secrets, { recursive: true, mode: 0o700 })
   const pair = () => generateKeyPairSync('ed25519')
-  writeFileSync(join(secrets, 'alp_key.pem'), pair().privateKey.export({ type: 'pkcs8', format: 'pem' }), {
-    mode: 0o600,
-  })
+  write('alp/secrets/alp_key.pem', pair().privateKey.export({ type: 'pkcs8', format: 'pem' }))
   expect((await doctor()).bad).not.toContain('problem: key')
-  writeFileSync(join(secrets, 'alp_key.pub'), pair().publicKey.export({ type: 'spki', format: 'pem' }))
+  write('alp/secrets/alp_key.pub', pair().publicKey.export({ type: 'spki', format: 'pem' }))
   const { checks, code } = await doctor()
   expect(checks.find(({ check }) => check === 'key')).toMatchObject({
     state: 'problem',
@@ -194,8 +164,7 @@ test('a node that has not ended, although it does not listen any more', async ()
   const node = () => {
     throw new Failure('node_not_running', 'none', { details: { pid: 7 } })
   }
-  const { checks } = await doctor({}, { node })
-  expect(checks.find(({ check }) => check === 'node')).toMatchObject({
+  expect(await finding('node', {}, { node })).toMatchObject({
     state: 'problem',
     remedy: expect.stringContaining('kill -KILL 7'),
   })
@@ -203,8 +172,7 @@ test('a node that has not ended, although it does not listen any more', async ()
 
 test('a folder of the profile that others can enter', async () => {
   const file = (path: string) => (path.endsWith('default') ? { ...own, mode: 0o755 } : undefined)
-  const { checks } = await doctor({ file })
-  expect(checks.find(({ check }) => check === 'permissions')).toMatchObject({
+  expect(await finding('permissions', { file })).toMatchObject({
     state: 'problem',
     remedy: expect.stringMatching(/^chmod 700 .*default$/),
   })
@@ -223,14 +191,7 @@ test('a secret or a socket that others can reach', async () => {
 
 test('a folder in the place of the key is not closed like a file', async () => {
   const file = (path: string) => (path.endsWith('alp_key.pem') ? { ...own, mode: 0o755 } : undefined)
-  const { checks } = await doctor({ file })
-  expect(checks.find(({ check }) => check === 'permissions')).toMatchObject({ state: 'ok' })
-})
-
-test('little space on the disk, and none', async () => {
-  expect((await doctor({ freeBytes: () => 500 * 1024 ** 2 })).bad).toContain('warning: disk')
-  expect((await doctor({ freeBytes: () => 5 * 1024 ** 2 })).bad).toContain('problem: disk')
-  expect((await doctor({ freeBytes: () => undefined })).bad).toContain('warning: disk')
+  expect(await finding('permissions', { file })).toMatchObject({ state: 'ok' })
 })
 
 test('a disk with room and no inodes is told as that', async () => {
@@ -246,8 +207,8 @@ test('a disk with room and no inodes is told as that', async () => {
 })
 
 test('a socket that has to be elsewhere, in a folder that is not this user’s alone', async () => {
-  const deep = join(home, 'x'.repeat(120))
-  const long = await doctor({}, { env: { HOME: home, PARLEY_HOME: deep, PATH: '' } })
+  const deep = join(home(), 'x'.repeat(120))
+  const long = await doctor({}, { env: { HOME: home(), PARLEY_HOME: deep, PATH: '' } })
   expect(long.checks.find(({ check }) => check === 'socket')).toMatchObject({
     state: 'ok',
     text: expect.stringContaining('too long'),
@@ -263,78 +224,53 @@ test('a socket that has to be elsewhere, in a folder that is not this user’s a
 })
 
 test('a configuration with a mistake, with its place', async () => {
-  mkdirSync(join(home, '.parley', 'default'), { recursive: true })
-  writeFileSync(join(home, '.parley', 'default', 'config.yaml'), 'turns: 4\ntruns: 3\n')
-  const { bad, checks } = await doctor()
-  expect(bad).toContain('problem: configuration')
-  expect(checks.find(({ check }) => check === 'configuration')?.text).toMatch(/config\.yaml:2:1: .*turns/)
+  write('config.yaml', 'turns: 4\ntruns: 3\n')
+  expect(await finding('configuration')).toMatchObject({
+    state: 'problem',
+    text: expect.stringMatching(/config\.yaml:2:1: .*turns/),
+  })
 })
 
-test('a node of another version, one that does not answer, one that cannot be reached', async () => {
-  const other = fakeNode({ '/node/status': { ...status, version: '0.0.9' }, '/trail/verify': sound })
-  expect((await doctor({}, { node: other })).bad).toContain('problem: node')
-  const mute = fakeNode({
-    '/node/status': new CallError('TIMEOUT', 'no answer'),
-    '/trail/verify': sound,
-  })
-  expect((await doctor({}, { node: mute })).bad).toContain('problem: node')
-  const closed = () => {
-    throw new CallError('node_unreachable', 'not yours')
-  }
-  expect((await doctor({}, { node: closed })).bad).toContain('problem: node')
+const unreached = () => {
+  throw new CallError('node_unreachable', 'not yours')
+}
+
+test.each<[string, Surroundings['node'] & object]>([
+  ['is of another version', nodeWith({ version: '0.0.9' })],
+  ['does not answer', nodeWith({}, { '/node/status': new CallError('TIMEOUT', 'no answer') })],
+  ['cannot be reached', unreached],
+])('a node that %s is a problem', async (_, node) => {
+  expect((await doctor({}, { node })).bad).toContain('problem: node')
 })
 
 test('a node is looked for and never started', async () => {
   const choices: unknown[] = []
-  await doctor(
-    {},
-    {
-      node: choice => {
-        choices.push(choice)
-        return noNode()
-      },
-    },
-  )
+  const node: Surroundings['node'] = choice => {
+    choices.push(choice)
+    return noNode()
+  }
+  await doctor({}, { node })
   expect(choices).toEqual([{ start: false, anyVersion: true }])
 })
 
 test('a record that is damaged, on opening or on verifying', async () => {
+  const record = (status: object, verified: Brought['/trail/verify'] & object) =>
+    finding('record', {}, { node: nodeWith(status, { '/trail/verify': verified }) })
   const damage = [{ code: 'x', message: 'segment 3 is damaged', runs: [] }]
-  const record = async (node: Calls) => (await doctor({}, { node })).checks.find(({ check }) => check === 'record')
-  expect(await record(fakeNode({ '/node/status': { ...status, damage }, '/trail/verify': sound }))).toMatchObject({
-    state: 'problem',
-    text: 'segment 3 is damaged',
-  })
+  expect(await record({ damage }, sound)).toMatchObject({ state: 'problem', text: 'segment 3 is damaged' })
   const torn = { sound: false, runs: [], unreadable: ['trail/runs/a.run'], unreadable_total: 1 }
-  expect(await record(fakeNode({ '/node/status': status, '/trail/verify': torn }))).toMatchObject({
-    state: 'problem',
-    text: 'trail/runs/a.run cannot be read',
-  })
-  const refused = async () => {
-    throw new CallError('index_failed', 'no index')
-  }
-  expect(await record(fakeNode({ '/node/status': status, '/trail/verify': refused }))).toMatchObject({
+  expect(await record({}, torn)).toMatchObject({ state: 'problem', text: 'trail/runs/a.run cannot be read' })
+  expect(await record({}, new CallError('index_failed', 'no index'))).toMatchObject({
     state: 'problem',
     text: expect.stringContaining('cannot be verified'),
   })
-  const finding = {
-    seq: 1,
-    entry: null,
-    damage: 'edited',
-    violation: 'v',
-    message: 'entry 1 was edited',
-    expected: '',
-    actual: '',
-  }
-  const damaged: Answering<'/trail/verify'> = async () => ({
-    sound: false,
-    runs: [{ run: 'r', entries: 1, findings: [finding], findings_total: 1 }],
-    unreadable: [],
-    unreadable_total: 0,
+  const edited = { seq: 1, entry: null, damage: 'edited', violation: 'v', expected: '', actual: '' }
+  const findings = [{ ...edited, message: 'entry 1 was edited' }]
+  const runs = [{ run: 'r', entries: 1, findings, findings_total: 1 }]
+  expect(await record({}, { sound: false, runs, unreadable: [], unreadable_total: 0 })).toMatchObject({
+    state: 'problem',
+    text: 'entry 1 was edited',
   })
-  const { bad, checks } = await doctor({}, { node: fakeNode({ '/node/status': status, '/trail/verify': damaged }) })
-  expect(bad).toContain('problem: record')
-  expect(checks.find(({ check }) => check === 'record')?.text).toBe('entry 1 was edited')
 })
 
 test.each([
@@ -345,21 +281,14 @@ test.each([
   ['the secret is another one', 'trail/content.key', 'another', 'secret'],
   ['what tells of an imported run is garbage', 'trail/imports/run_1.json', '{', 'imports/run_1.json'],
 ])('what keeps a node from starting is found without one: %s', async (_, file, text, named) => {
-  const profile = join(home, '.parley', 'default')
-  mkdirSync(profile, { recursive: true, mode: 0o700 })
-  writeFileSync(join(profile, 'secret'), Buffer.alloc(32, 1), { mode: 0o600 })
+  write('secret', Buffer.alloc(32, 1))
   expect((await doctor()).bad).not.toContain('problem: record')
-  mkdirSync(dirname(join(profile, file)), { recursive: true })
-  writeFileSync(join(profile, file), text)
-  const { bad, checks } = await doctor()
-  expect(bad).toContain('problem: record')
-  expect(checks.find(({ check }) => check === 'record')?.text).toContain(named)
+  write(file, text)
+  expect(await finding('record')).toMatchObject({ state: 'problem', text: expect.stringContaining(named) })
 })
 
-test('processes of turns without a node are left over, with a node they are at work', async () => {
-  expect((await doctor({ turns: () => [5, 6] })).bad).toContain('warning: processes')
-  const node = fakeNode({ '/node/status': status, '/trail/verify': sound })
-  expect((await doctor({ turns: () => [5, 6] }, { node })).bad).toEqual([AGENTS])
+test('processes of turns with a node are at work', async () => {
+  expect((await doctor({ turns: () => [5, 6] }, { node: nodeWith() })).bad).toEqual([AGENTS])
 })
 
 test('agents: without credentials, with a variable, with a login, configured but missing; values are never shown', () => {
@@ -387,7 +316,7 @@ test('agents: without credentials, with a variable, with a login, configured but
 })
 
 test('a team file that is none', async () => {
-  writeFileSync(join(home, 'parley.yaml'), 'hello: world\n')
+  writeFileSync(join(home(), 'parley.yaml'), 'hello: world\n')
   const probes = {
     file: systemProbes.file,
     user: process.getuid?.(),
@@ -401,8 +330,8 @@ test('a team file that is none', async () => {
 
 test('people get one line for each check, the remedy below it, and a verdict', async () => {
   const table = doctorTable({ ...well, runtime: 'v20.1.0' })
-  const env = { HOME: home, PARLEY_HOME: join(home, '.parley'), PATH: '' }
-  const { out, code } = await parley(['doctor'], { cwd: home, env, node: noNode, table })
+  const env = { HOME: home(), PARLEY_HOME: join(home(), '.parley'), PATH: '' }
+  const { out, code } = await parley(['doctor'], { cwd: home(), env, node: noNode, table })
   expect(code).toBe(1)
   expect(out).toContain('problem  Node.js        v20.1.0 is too old\n         → Install Node.js 24 LTS or newer.\n')
   expect(out).toMatch(/\n1 problem, 1 warning\.\n$/)
@@ -411,20 +340,20 @@ test('people get one line for each check, the remedy below it, and a verdict', a
 test('the real machine can be asked', async () => {
   expect(await systemProbes.output('git', '--version')).toMatch(/^git version/)
   expect(await systemProbes.output('no-such-program')).toBeUndefined()
-  expect(systemProbes.file(home)).toMatchObject({ folder: true, owner: process.getuid?.() })
-  expect(systemProbes.file(join(home, 'none'))).toBeUndefined()
-  expect(systemProbes.freeBytes(home)).toBeGreaterThan(0)
-  expect(systemProbes.inodes(home)?.free ?? 1).toBeGreaterThan(0)
-  expect(systemProbes.writable(home)).toBe(true)
-  const before = readdirSync(home)
-  expect(systemProbes.writeFault(home)).toBeUndefined()
-  expect(readdirSync(home)).toEqual(before)
+  expect(systemProbes.file(home())).toMatchObject({ folder: true, owner: process.getuid?.() })
+  expect(systemProbes.file(join(home(), 'none'))).toBeUndefined()
+  expect(systemProbes.freeBytes(home())).toBeGreaterThan(0)
+  expect(systemProbes.inodes(home())?.free ?? 1).toBeGreaterThan(0)
+  expect(systemProbes.writable(home())).toBe(true)
+  const before = readdirSync(home())
+  expect(systemProbes.writeFault(home())).toBeUndefined()
+  expect(readdirSync(home())).toEqual(before)
   expect(systemProbes.turns('/no/such/socket')).toEqual([])
 })
 
 test.runIf(process.platform === 'linux')('a process that a turn of this profile left running is found', async () => {
   const { spawn } = await import('node:child_process')
-  const socket = join(home, 'call.sock')
+  const socket = join(home(), 'call.sock')
   const child = spawn('sleep', ['60'], {
     env: { PATH: process.env.PATH, PARLEY_TURN: 'run_1/ws_1/1', PARLEY_SOCKET: socket },
   })

@@ -16,10 +16,9 @@ import { teamProblems } from '../team-file.ts'
 import { agents, team } from './agents.ts'
 import { type Finding, type Probes, problem } from './check.ts'
 import { deployment } from './deployment.ts'
-import { key, ledger } from './key.ts'
 import { link } from './link.ts'
 import { leftovers, machine, node, trail, versions } from './node.ts'
-import { configuration, disk, folder, permissions, socket } from './profile.ts'
+import { configuration, disk, folder, key, ledger, permissions, socket } from './profile.ts'
 import { storage } from './storage.ts'
 import { clock, git, limits, nodeVersion } from './system.ts'
 
@@ -47,14 +46,15 @@ export async function examine(context: Context, probes: Probes): Promise<readonl
     ...ledger(paths.folder),
   )
   const running = await node(() => context.connect({ start: false, anyVersion: true }), NODE_VERSION)
+  const scene = { probes, paths, config, running }
   findings.push(
-    ...deployment(probes, paths, config, running),
+    ...deployment(scene),
     running.finding,
     ...machine(running, context.clock.now()),
-    await trail(running, probes, paths.folder, () => lookAtRecord(paths)),
-    ...(await storage(probes, paths, config, running)),
-    ...(await link(probes, paths, config, running, lookAtLink)),
-    leftovers(running, probes, paths.socket),
+    await trail(scene, () => lookAtRecord(paths)),
+    ...(await storage(scene)),
+    ...(await link(scene, lookAtLink)),
+    leftovers(scene),
   )
   if (config.ok) {
     findings.push(...agents(await agentDirectory({ config: config.value, env }).list(), probes, { env, home }))

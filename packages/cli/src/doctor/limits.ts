@@ -3,19 +3,15 @@
 const MiB = 1024 * 1024
 
 export const doctorLimits = {
-  /** Major version of Node.js. */
   node: 24,
-  /** git merges without a checkout from here on. */
+  /** From here on git merges without a checkout. */
   git: [2, 38],
   openFiles: 1024,
   watches: 128,
   /** Bytes on the disk: less is a warning, and less than the least a problem. */
   diskEnough: 1024 * MiB,
   diskLeast: 100 * MiB,
-  /**
-   * Inodes that are free: less, or less than this part of a small disk's, is a problem. The node is held up somewhat
-   * later.
-   */
+  /** Fewer free inodes, or less than this part of a small disk's, is a problem. */
   inodesLeast: 256,
   inodesPart: 1 / 8,
   /** Milliseconds by which files may be ahead of the clock. */

@@ -1,34 +1,20 @@
 // The check of the link: its key, the list of peers, where it listens, who waits to be let in.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { NodeStatus } from '../node/views.ts'
-import { examined, KEY, on, own, sound, status } from '../testing/doctor.ts'
-import { fakeNode } from '../testing/fake-node.ts'
+import { doctorHome, KEY, nodeWith, on, own } from '../testing/doctor.ts'
 import type { Surroundings } from '../testing/parley.ts'
 import type { Probes } from './check.ts'
 
-let home: string
-beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'parley-doctor-'))
-})
-afterEach(() => rmSync(home, { recursive: true, force: true }))
-
-const doctor = (probes: Partial<Probes> = {}, around: Surroundings = {}) => examined(home, probes, around)
+const { home, finding, write } = doctorHome()
 
 const env = () => ({
-  HOME: home,
-  PARLEY_HOME: join(home, '.parley'),
+  HOME: home(),
+  PARLEY_HOME: join(home(), '.parley'),
   PATH: '',
   ALPI_NETWORK_HOST: '127.0.0.1',
   ALPI_ALP_TCP_PORT: '7423',
 })
-const write = (file: string, text: string) => {
-  const folder = join(home, '.parley', 'default')
-  mkdirSync(join(folder, 'alp'), { recursive: true })
-  writeFileSync(join(folder, file), text)
-}
 const peer = (id: string, key: string) => `- id: "${id}"\n  pubkey: "${key}"\n  allow: ["link.ping"]\n`
 const ANNA = 'A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg='
 const used = on({ trail: 1 })
@@ -36,14 +22,9 @@ const unix = { carrier: 'unix', at: '/p/alp/alp.sock' } as const
 const tcp = { carrier: 'tcp', at: '127.0.0.1:7423' } as const
 const reached = (link: Partial<NonNullable<NodeStatus['link']>>, problems: string[] = []) => {
   const whole = { listening: [unix, tcp], peers: 1, pending: 0, problems: problems.length, ...link }
-  return fakeNode({
-    '/node/status': { ...status, link: whole },
-    '/trail/verify': sound,
-    '/peers/list': { peers: [], problems },
-  })
+  return nodeWith({ link: whole }, { '/peers/list': { peers: [], problems } })
 }
-const look = async (probes: Partial<Probes>, around: Surroundings = {}) =>
-  (await doctor(probes, { env: env(), ...around })).checks.find(({ check }) => check === 'link')
+const look = (probes: Partial<Probes>, around: Surroundings = {}) => finding('link', probes, { env: env(), ...around })
 
 test('ALP-ID-02 has its key from the first node on, and one that is gone later is a problem', async () => {
   expect(await look({})).toMatchObject({ state: 'ok', text: expect.stringContaining('the first node') })
@@ -59,8 +40,7 @@ test.each(['alp_key.pem', 'replay.jsonl', 'pending_peers.yaml', 'alp.sock'])(
   'ALP-ID-02 keeps %s to its owner',
   async name => {
     const file = (path: string) => (path.endsWith(name) ? { ...KEY, mode: 0o644 } : used.file(path))
-    const { checks } = await doctor({ file })
-    expect(checks.find(({ check }) => check === 'permissions')).toMatchObject({
+    expect(await finding('permissions', { file })).toMatchObject({
       state: 'problem',
       text: expect.stringContaining(name),
     })
@@ -123,6 +103,5 @@ test('ALP-UNIX-01 off is off, and the node has to follow', async () => {
   expect(await look(used)).toMatchObject({ state: 'ok', text: expect.stringContaining('service.alp') })
   expect(await look(used, { node: reached({}) })).toMatchObject({ state: 'warning' })
   write('config.yaml', 'service: { alp: true }\n')
-  const off = fakeNode({ '/node/status': { ...status, link: null }, '/trail/verify': sound })
-  expect(await look(used, { node: off })).toMatchObject({ state: 'warning' })
+  expect(await look(used, { node: nodeWith({ link: null }) })).toMatchObject({ state: 'warning' })
 })

@@ -1,30 +1,22 @@
-// Checks of the link (ALP): whether there is a key, whether the list of peers can be used, where the node listens, and
-// who waits to be let in. Clocks of others cannot be seen from here: `parley ping` tells.
+// Checks of the link (ALP): the key, the list of peers, where the node listens, and waiting strangers.
 import { join } from 'node:path'
-import type { Result } from '@parley/core'
-import type { Config, LinkLook, ProfilePaths } from '@parley/node'
+import type { Config, LinkLook } from '@parley/node'
 import { asFailure } from '../failure.ts'
 import type { NodeStatus } from '../node/views.ts'
 import { plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
-import { type Finding, ok, type Probes, problem, warning } from './check.ts'
-import type { NodeCheck } from './node.ts'
+import { andMore } from '../render/trail.ts'
+import { type Finding, ok, problem, warning } from './check.ts'
+import type { NodeCheck, Scene } from './node.ts'
 
 const CHECK = 'link'
 const RESTART = 'When its runs can pause: parley down, then parley up.'
 
 type Link = NonNullable<NodeStatus['link']>
 
-/** Nothing where the configuration cannot be read: that is told elsewhere. */
-export async function link(
-  probes: Probes,
-  paths: ProfilePaths,
-  config: Result<Config>,
-  running: NodeCheck,
-  look: (config: Config) => LinkLook,
-): Promise<readonly Finding[]> {
+export async function link(scene: Scene, look: (config: Config) => LinkLook): Promise<readonly Finding[]> {
+  const { config, running } = scene
   if (!config.ok) return []
-  // A node of another version may say nothing of it.
   const status = running.status?.link
   if (!config.value.values.alp)
     return [
@@ -33,15 +25,15 @@ export async function link(
         : ok(CHECK, 'off, since service.alp is false: no peer can reach this profile'),
     ]
   const seen = look(config.value)
-  const missing = keyless(probes, paths, seen)
+  const missing = keyless(scene, seen)
   if (missing) return [missing]
   if (status === null) return [warning(CHECK, 'it is switched off in the running node', RESTART)]
   if (!status) return [resting(seen)]
   return [await live(running, status, seen, config.value)]
 }
 
-/** The key is made when a profile is first used; one that is gone later is another matter. */
-function keyless(probes: Probes, paths: ProfilePaths, { key }: LinkLook): Finding | undefined {
+/** The first node creates the key; later it must exist. */
+function keyless({ probes, paths }: Scene, { key }: LinkLook): Finding | undefined {
   if (probes.file(key)) return undefined
   if (!probes.file(join(paths.folder, 'trail'))) return ok(CHECK, 'no key yet: the first node creates it')
   return problem(
@@ -91,11 +83,11 @@ async function problemsOf({ api }: NodeCheck): Promise<readonly string[]> {
   }
 }
 
-function unusable([first = '', ...rest]: readonly string[]): Finding {
-  const more = rest.length > 0 ? ` (and ${plural(rest.length, 'more problem')})` : ''
+function unusable(problems: readonly string[]): Finding {
+  const [first = ''] = problems
   return problem(
     CHECK,
-    `${oneLine(first)}${more}`,
+    `${oneLine(first)}${andMore(problems.length, 'problem')}`,
     'Fix alp/peers.yaml of the profile in an editor; changes apply at once. `parley peers` shows the pinned peers and what is wrong.',
   )
 }

@@ -1,6 +1,7 @@
 // Checks of the node and of the record: is one running, of this version, and is what it keeps as it was written.
 import { join } from 'node:path'
-import type { ParleyError, Ticks } from '@parley/core'
+import type { ParleyError, Result, Ticks } from '@parley/core'
+import type { Config, ProfilePaths } from '@parley/node'
 import { asFailure } from '../failure.ts'
 import { SLOW } from '../limits.ts'
 import type { NodeClient } from '../node/client.ts'
@@ -14,6 +15,15 @@ export interface NodeCheck {
   readonly finding: Finding
   readonly api?: NodeClient
   readonly status?: NodeStatus
+}
+
+/** What the checks know when they have looked for a node. */
+export interface Scene {
+  readonly probes: Probes
+  readonly paths: ProfilePaths
+  /** Checks that need it report nothing if it cannot be read: another check does. */
+  readonly config: Result<Config>
+  readonly running: NodeCheck
 }
 
 export async function node(connect: () => Promise<NodeClient>, version: string): Promise<NodeCheck> {
@@ -31,7 +41,7 @@ export async function node(connect: () => Promise<NodeClient>, version: string):
         ),
       }
     if (code === 'node_not_running') return { finding: ok('node', 'not running; commands start one when they need it') }
-    // One that is there holds the profile: another cannot be run beside it.
+    // It holds the profile: no other node can start.
     if (details.pid !== undefined && code === 'node_unreachable') {
       return { finding: problem('node', message, next.join(' ')) }
     }
@@ -60,22 +70,15 @@ const CLOSED = 'No node starts until this is fixed. Keep everything else in the 
 const KEEP =
   "Do not change the profile's folder; compare it with a backup or an export. `parley trail verify` shows the first finding of each run, with --json all of them."
 
-/**
- * `look`: what would keep a node from opening the record. One that runs has opened it before, and would not start
- * again.
- */
-export async function trail(
-  { api, status, finding }: NodeCheck,
-  probes: Probes,
-  folder: string,
-  look: () => ParleyError | undefined,
-): Promise<Finding> {
+/** `look` finds what would keep the next node from opening the record, even while one runs. */
+export async function trail({ probes, paths, running }: Scene, look: () => ParleyError | undefined): Promise<Finding> {
+  const { api, status, finding } = running
   const closed = look()
   if (closed) return problem('record', oneLine(closed.message), CLOSED)
   const [damage] = status?.damage ?? []
   if (damage) return problem('record', damage.message, KEEP)
   if (!api) {
-    if (!probes.file(join(folder, 'trail'))) return ok('record', 'nothing recorded yet')
+    if (!probes.file(join(paths.folder, 'trail'))) return ok('record', 'nothing recorded yet')
     if (finding.state === 'problem') return ok('record', 'not verified, since the node does not answer')
     return ok('record', 'not verified, since no node is running; `parley trail verify` starts one and verifies it')
   }
@@ -90,12 +93,12 @@ export async function trail(
   }
 }
 
-/** With a node there, turns are its own. Without one, nobody watches over them. */
-export function leftovers({ api }: NodeCheck, probes: Probes, socket: string): Finding {
-  const turns = probes.turns(socket)
+/** A running node supervises its turns. */
+export function leftovers({ probes, paths, running }: Scene): Finding {
+  const turns = probes.turns(paths.socket)
   if (turns.length === 0) return ok('processes', 'no turn is running')
   const text = `${plural(turns.length, 'process', 'processes')} of turns (${turns.slice(0, 5).join(', ')}${turns.length > 5 ? ', …' : ''})`
-  if (api) return ok('processes', `${text}, supervised by a node`)
+  if (running.api) return ok('processes', `${text}, supervised by a node`)
   return warning(
     'processes',
     `${text}, and no node supervises them`,
@@ -103,7 +106,6 @@ export function leftovers({ api }: NodeCheck, probes: Probes, socket: string): F
   )
 }
 
-/** Nothing where no node runs. A node of another version may say nothing of it. */
 export function machine({ status }: NodeCheck, now: Ticks): readonly Finding[] {
   if (!status) return []
   const held = status.machine

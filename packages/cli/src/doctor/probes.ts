@@ -75,10 +75,7 @@ export const systemProbes: Probes = {
 
 const MARKER = 'PARLEY_TURN='
 
-/**
- * Only Linux shows the environment of other processes in a file; elsewhere nothing is found, and the node finds them
- * itself.
- */
+/** Only Linux shows the environment of other processes; elsewhere the node finds them. */
 function turns(socket: string): readonly number[] {
   const processes = quietly(() => readdirSync('/proc')) ?? []
   return processes

@@ -1,8 +1,10 @@
-// Checks of the profile: its folder and who may read it, space on the disk, the socket's path, the configuration.
+// Checks of the profile: its folder and who may read it, the disk, the socket's path, the configuration, the key, and
+// the daily ledger. An unreadable ledger stops every turn of a profile with a budget.
 import { dirname, join } from 'node:path'
 import { type MachineCode, type MachineFault, machineFaultText, ParleyError, type Result } from '@parley/core'
-import { type Config, configProblems, type ProfilePaths, problemText } from '@parley/node'
+import { type Config, configProblems, ledgerProblem, type ProfilePaths, problemText } from '@parley/node'
 import { bytes } from '../render/format.ts'
+import { oneLine } from '../render/text.ts'
 import { type FileFacts, type Finding, ok, type Probes, problem, warning } from './check.ts'
 import { doctorLimits } from './limits.ts'
 
@@ -25,13 +27,11 @@ export function folder(probes: Probes, paths: ProfilePaths): Finding {
   )
 }
 
-/** Modes and owners have nothing to do with it. */
 function faulty(place: string, { code }: MachineFault): Finding {
   const remedy = `${faultRemedy(code)}${code === 'EROFS' ? '' : ' PARLEY_HOME names another place.'}`
   return problem('profile', `${place} cannot be written: ${machineFaultText({ code })}`, remedy)
 }
 
-/** What a person can do about a fault of the machine. */
 export function faultRemedy(code: MachineCode): string {
   switch (code) {
     case 'EROFS':
@@ -47,7 +47,7 @@ export function faultRemedy(code: MachineCode): string {
   }
 }
 
-/** The node mends the rights of the profile's own folder by itself, so those of the folders in it are looked at too. */
+/** The node repairs the mode of the folder itself, so the folders in it are checked, too. */
 function unwritable(probes: Probes, paths: ProfilePaths): string | undefined {
   const trail = join(paths.folder, 'trail')
   const index = join(paths.folder, 'trail.index.db')
@@ -56,7 +56,6 @@ function unwritable(probes: Probes, paths: ProfilePaths): string | undefined {
   return [paths.folder, ...there].find(path => !probes.writable(path))
 }
 
-/** It is made where its nearest folder allows it. */
 function unmade(probes: Probes, { folder }: ProfilePaths): Finding {
   const place = nearest(probes, folder)
   const fault = probes.writeFault(place)
@@ -76,9 +75,7 @@ function nearest(probes: Probes, folder: string): string {
   return place
 }
 
-/**
- * What is in the profile is for its owner only: the secret makes tokens, and whoever reaches the socket is the owner.
- */
+/** The secret makes tokens, and anyone who reaches the socket acts as the owner. */
 export function permissions(probes: Probes, paths: ProfilePaths): Finding {
   const alp = join(paths.folder, 'alp')
   const open = [
@@ -91,14 +88,14 @@ export function permissions(probes: Probes, paths: ProfilePaths): Finding {
     { path: join(alp, 'alp.sock'), right: '600' },
   ].filter(({ path }) => {
     const found = probes.file(path)
-    // A folder in the place of a file is told elsewhere: closing it helps nobody.
+    // A folder in place of a file is another problem, which chmod does not fix.
     const isMeant = found?.folder === (path === paths.folder)
     return found !== undefined && isMeant && (found.mode & 0o077) !== 0
   })
   if (open.length === 0) return ok('permissions', 'for you only')
   const names = open.map(({ path }) => path).join(', ')
-  const mend = open.map(({ path, right }) => `chmod ${right} ${path}`).join('; ')
-  return problem('permissions', `other users can access ${names}`, mend)
+  const remedy = open.map(({ path, right }) => `chmod ${right} ${path}`).join('; ')
+  return problem('permissions', `other users can access ${names}`, remedy)
 }
 
 const HELD_MEANWHILE =
@@ -139,7 +136,7 @@ export function socket(probes: Probes, paths: ProfilePaths): Finding {
   return ok('socket', `${paths.socket}, since the path of the profile is too long for one`)
 }
 
-/** The same as the node and every command look for before they use it. */
+/** The same rules as those of the node and of every command. */
 function notOurs({ user }: Probes, { folder, owner, mode }: FileFacts): string | undefined {
   if (!folder) return 'is not a folder'
   if (user !== undefined && owner !== user) return 'belongs to another user'
@@ -155,4 +152,19 @@ export function configuration(loaded: Result<Config>): Finding {
   const where = problems[0] ? problemText(problems[0]) : loaded.error.message
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
   return problem('configuration', `${where}${more}`, 'Fix it there. Until then no node starts.')
+}
+
+export function key(wrong: ParleyError | undefined): Finding {
+  if (!wrong) return ok('key', 'matches the profile, or there is none yet')
+  const [what, ...next] = oneLine(wrong.message).split(/(?<=\.) (?=Restore )/)
+  return problem(
+    'key',
+    `${what} (${wrong.code})`,
+    next.join(' ') || 'Look at the files in alp/secrets and at trail/keys.json. Until then no node starts.',
+  )
+}
+
+export function ledger(profile: string): readonly Finding[] {
+  const damage = ledgerProblem(profile)
+  return damage ? [problem('ledger', oneLine(damage.problem), damage.remedy)] : []
 }

@@ -1,21 +1,12 @@
 // What `parley doctor` says of the secret, the deployment model and the replica.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { TiersView } from '../node/views.ts'
-import { examined, on, own, sound, status } from '../testing/doctor.ts'
-import { type Answering, fakeNode } from '../testing/fake-node.ts'
+import { doctorHome, nodeWith, on, own } from '../testing/doctor.ts'
+import type { Answering } from '../testing/fake-node.ts'
 import type { Surroundings } from '../testing/parley.ts'
 import type { FileFacts, Probes } from './check.ts'
 
-let home: string
-beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'parley-doctor-'))
-})
-afterEach(() => rmSync(home, { recursive: true, force: true }))
-
-const doctor = (probes: Partial<Probes> = {}, around: Surroundings = {}) => examined(home, probes, around)
+const { doctor, finding, write } = doctorHome()
 
 /** No agent is installed here; that is a warning. */
 const AGENTS = 'warning: agents'
@@ -23,18 +14,15 @@ const AGENTS = 'warning: agents'
 const REPLICA = 'warning: replica'
 
 test('a secret that is gone from a profile that was used', async () => {
-  const { checks } = await doctor(on({ trail: 1 }))
-  expect(checks.find(({ check }) => check === 'secret')).toMatchObject({
+  expect(await finding('secret', on({ trail: 1 }))).toMatchObject({
     state: 'problem',
     text: expect.stringMatching(/secret is missing/),
     remedy: expect.stringContaining('backup'),
   })
 })
 
-const withModel = (model: string) => {
-  mkdirSync(join(home, '.parley', 'default'), { recursive: true })
-  writeFileSync(join(home, '.parley', 'default', 'config.yaml'), `deployment: ${model}\n`)
-}
+const withModel = (model: string) => write('config.yaml', `deployment: ${model}\n`)
+
 test.each([
   ['single-runtime', 'content is proven, not encrypted'],
   ['shared-infrastructure', 'one key'],
@@ -70,12 +58,8 @@ describe('W-TRAIL-26 the replica', () => {
       return path.endsWith('/trail') ? { ...own, device: 1 } : undefined
     },
   })
-  const named = () => {
-    mkdirSync(join(home, '.parley', 'default'), { recursive: true })
-    writeFileSync(join(home, '.parley', 'default', 'config.yaml'), `trail: { replica: ${FOLDER} }\n`)
-  }
-  const look = async (probes: Partial<Probes>, around: Surroundings = {}) =>
-    (await doctor(probes, around)).checks.find(({ check }) => check === 'replica')
+  const named = () => write('config.yaml', `trail: { replica: ${FOLDER} }\n`)
+  const look = (probes: Partial<Probes>, around?: Surroundings) => finding('replica', probes, around)
 
   test('is missed once something is recorded', async () => {
     expect(await look({})).toMatchObject({ state: 'ok' })
@@ -109,11 +93,7 @@ describe('W-TRAIL-26 the replica', () => {
     ['is up to date', { folder: FOLDER, lacking: 0 }, 'ok', FOLDER],
   ])('%s', async (_what, replica, state, text) => {
     named()
-    const node = fakeNode({
-      '/node/status': status,
-      '/trail/verify': sound,
-      '/trail/tiers': tiers(replica),
-    })
+    const node = nodeWith({}, { '/trail/tiers': tiers(replica) })
     expect(await look(kept(2), { node })).toMatchObject({ state, text: expect.stringContaining(text) })
   })
 
@@ -127,9 +107,7 @@ describe('W-TRAIL-26 the replica', () => {
       retry: '2026-11-15T11:00:00.000000Z',
     }
     const storage = { working: null, faults: [fault, { ...fault, run: null }] }
-    const node = fakeNode({ '/node/status': { ...status, storage }, '/trail/verify': sound })
-    const { checks } = await doctor({}, { node })
-    expect(checks.find(({ check }) => check === 'storage')).toMatchObject({
+    expect(await finding('storage', {}, { node: nodeWith({ storage }) })).toMatchObject({
       state: 'warning',
       text: 'Entry 4 was edited. (and 1 more problem)',
     })
@@ -138,11 +116,9 @@ describe('W-TRAIL-26 the replica', () => {
 
 test('a node that keeps another model than the configuration says', async () => {
   withModel('zero-trust')
-  const node = fakeNode({
-    '/node/status': { ...status, deployment: 'single-runtime' },
-    '/trail/verify': sound,
+  const node = nodeWith({ deployment: 'single-runtime' })
+  expect(await finding('deployment', {}, { node })).toMatchObject({
+    state: 'warning',
+    text: expect.stringContaining('uses single-runtime'),
   })
-  const { bad, checks } = await doctor({}, { node })
-  expect(bad).toContain('warning: deployment')
-  expect(checks.find(({ check }) => check === 'deployment')?.text).toContain('uses single-runtime')
 })

@@ -1,33 +1,20 @@
-// Checks of where the record is kept (W-TRAIL-26): whether there is a second copy, whether it would outlive this disk,
-// whether it can be written and follows, and what of the storage life cycle failed.
+// Checks of the second copy of the record (W-TRAIL-26), and of failed work of the storage life cycle.
 import { join } from 'node:path'
-import type { Result } from '@parley/core'
-import type { Config, ProfilePaths } from '@parley/node'
 import { asFailure } from '../failure.ts'
 import { SLOW } from '../limits.ts'
 import type { TiersView } from '../node/views.ts'
 import { moment, plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
-import { type Finding, ok, type Probes, problem, warning } from './check.ts'
-import type { NodeCheck } from './node.ts'
+import { andMore } from '../render/trail.ts'
+import { type Finding, ok, problem, warning } from './check.ts'
+import type { NodeCheck, Scene } from './node.ts'
 
-/** Nothing where the configuration cannot be read: that is told elsewhere. */
-export async function storage(
-  probes: Probes,
-  paths: ProfilePaths,
-  config: Result<Config>,
-  running: NodeCheck,
-): Promise<readonly Finding[]> {
-  if (!config.ok) return []
-  return [await replica(probes, paths, config.value.values.replica, running), ...faults(running)]
+export async function storage(scene: Scene): Promise<readonly Finding[]> {
+  if (!scene.config.ok) return []
+  return [await replica(scene, scene.config.value.values.replica), ...faults(scene.running)]
 }
 
-async function replica(
-  probes: Probes,
-  paths: ProfilePaths,
-  folder: string | undefined,
-  running: NodeCheck,
-): Promise<Finding> {
+async function replica({ probes, paths, running }: Scene, folder: string | undefined): Promise<Finding> {
   const trail = probes.file(join(paths.folder, 'trail'))
   if (folder === undefined) {
     if (!trail) return ok('replica', 'not configured, and nothing is recorded yet')
@@ -37,7 +24,7 @@ async function replica(
       'Name a folder on another device as `replica` under `trail` in config.yaml, or keep backups elsewhere.',
     )
   }
-  // The dot follows a link.
+  // The dot makes a link resolve.
   const found = probes.file(join(folder, '.'))
   if (!found?.folder)
     return problem(
@@ -62,7 +49,6 @@ async function replica(
   return ok('replica', oneLine(folder))
 }
 
-/** What the node says of it, where there is one. */
 async function inUse(folder: string, { api, status }: NodeCheck): Promise<Finding | undefined> {
   if (!api || !status) return undefined
   let tiers: TiersView
@@ -88,11 +74,10 @@ async function inUse(folder: string, { api, status }: NodeCheck): Promise<Findin
   return undefined
 }
 
-/** A node of another version may say nothing of it. */
 function faults({ status }: NodeCheck): readonly Finding[] {
-  const [first, ...rest] = status?.storage?.faults ?? []
+  const failed = status?.storage?.faults ?? []
+  const [first] = failed
   if (!first) return []
-  const more = rest.length > 0 ? ` (and ${plural(rest.length, 'more problem')})` : ''
   const remedy = `The next attempt is ${moment(first.retry)}; \`parley trail compact\` tries at once. \`parley trail tiers\` lists all.`
-  return [warning('storage', `${oneLine(first.message)}${more}`, remedy)]
+  return [warning('storage', `${oneLine(first.message)}${andMore(failed.length, 'problem')}`, remedy)]
 }

@@ -22,36 +22,22 @@ export async function git(probes: Probes): Promise<Finding> {
   return problem('git', `${version} is too old`, `Install git ${doctorLimits.git.join('.')} or newer: merges need it.`)
 }
 
-/** Open files and, on Linux, watches: many agents at once need many of both. */
+/** Many agents at once need many of both. */
 export function limits(probes: Probes): readonly Finding[] {
-  const table = probes.text('/proc/self/limits')
-  const files = /^Max open files\s+(\S+)/m.exec(table ?? '')?.[1]
-  const found: Finding[] = []
-  if (files !== undefined) {
-    const few = files !== 'unlimited' && Number(files) < doctorLimits.openFiles
-    found.push(
-      few
-        ? warning(
-            'open files',
-            `at most ${files}`,
-            `Raise the limit to ${doctorLimits.openFiles} or more: ulimit -n ${doctorLimits.openFiles}`,
-          )
-        : ok('open files', `at most ${files}`),
-    )
-  }
+  const files = /^Max open files\s+(\S+)/m.exec(probes.text('/proc/self/limits') ?? '')?.[1]
   const watches = probes.text('/proc/sys/fs/inotify/max_user_instances')?.trim()
-  if (watches !== undefined) {
-    found.push(
-      Number(watches) < doctorLimits.watches
-        ? warning(
-            'file watches',
-            `at most ${watches} instances`,
-            `Raise fs.inotify.max_user_instances to ${doctorLimits.watches} or more; agents' tools use them.`,
-          )
-        : ok('file watches', `at most ${watches} instances`),
-    )
-  }
-  return found
+  const { openFiles, watches: enough } = doctorLimits
+  const fewFiles = `Raise the limit to ${openFiles} or more: ulimit -n ${openFiles}`
+  const fewWatches = `Raise fs.inotify.max_user_instances to ${enough} or more; agents' tools use them.`
+  return [
+    ...(files === undefined ? [] : [atLeast('open files', files, '', openFiles, fewFiles)]),
+    ...(watches === undefined ? [] : [atLeast('file watches', watches, ' instances', enough, fewWatches)]),
+  ]
+}
+
+function atLeast(check: string, found: string, unit: string, enough: number, remedy: string): Finding {
+  const text = `at most ${found}${unit}`
+  return Number(found) < enough ? warning(check, text, remedy) : ok(check, text)
 }
 
 export function clock(now: Clock, newest: number | undefined): Finding {

@@ -44,11 +44,7 @@ test('a reader that goes away ends the command quietly', async () => {
 
 test('in a pipe nothing is cut, and output that cannot be written is told without a stack', async () => {
   const long = `no ${'very '.repeat(40)}clean floor`
-  world.write(
-    'parley.yaml',
-    teamFile({ bad: `echo ${long} >&2; exit 3` }, ['{ id: floor, agent: bad, prompt: x, attempts: 1 }']),
-  )
-  world.commit()
+  world.team(teamFile({ bad: `echo ${long} >&2; exit 3` }, ['{ id: floor, agent: bad, prompt: x, attempts: 1 }']))
   await world.up()
   expect((await world.parley('solve', 'Tidy up', '--yes')).code).toBe(1)
   for (const command of ['show', 'tasks', 'tree']) expect((await world.parley(command)).out).toContain(long)
@@ -90,8 +86,7 @@ test('bin/parley of the clone works in the folder of the caller, with the argume
 const terminals = spawnSync('script', ['--version']).status === 0 && process.platform === 'linux'
 
 test.runIf(terminals)('on a real terminal the plan is asked for, and drawn in place', async () => {
-  world.write('parley.yaml', teamFile(...HOUSEWORK))
-  world.commit()
+  world.team(teamFile(...HOUSEWORK))
   await world.up()
   const { out, code } = await world.start(
     ['--quiet', '--return', '--command', 'stty cols 60 rows 20; parley run parley.yaml', '/dev/null'],

@@ -5,13 +5,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { RunSummaryView, TrailPage, VerifyView } from '../node/views.ts'
 import { HOUSEWORK, teamFile } from '../testing/team.ts'
-import { gone, World } from '../testing/world.ts'
+import { World } from '../testing/world.ts'
 
 let world: World
 beforeEach(() => {
   world = new World()
-  world.write('parley.yaml', teamFile(...HOUSEWORK))
-  world.commit()
+  world.team(teamFile(...HOUSEWORK))
 })
 afterEach(() => world.close())
 
@@ -19,9 +18,7 @@ const listed = async () => (await world.json<{ runs: RunSummaryView[] }>('runs')
 
 /** Changes the last byte of this text, while no node runs. */
 async function damage(text: string): Promise<void> {
-  const pid = world.nodePid
-  await world.parley('down')
-  if (pid !== undefined) await gone(pid)
+  await world.stop()
   const folder = join(world.home, 'default', 'trail')
   for (const name of readdirSync(folder).filter(each => each.endsWith('.seg'))) {
     const bytes = readFileSync(join(folder, name))

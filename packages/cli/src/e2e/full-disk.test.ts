@@ -58,14 +58,12 @@ test.skipIf(!mayMount)(
     const agents = {
       writer: 'sleep 0.1; printf "%s\\n" "$PARLEY_TASK" >> "$PARLEY_TASK.txt" && head -c 100000 /dev/zero | tr "\\0" x',
     }
-    world.write(
-      'parley.yaml',
+    world.team(
       teamFile(
         agents,
         TASKS.map(id => `{ id: ${id}, title: Write ${id}, agent: writer, prompt: x }`),
       ),
     )
-    world.commit()
     const node = await world.up()
     const solving = world.start(['solve', 'Write them all', '--yes'])
     await solving.printed('done')
@@ -141,8 +139,7 @@ test.skipIf(!mayMount)(
     const agents = {
       writer: `if [ ! -e ${world.folder}/met ]; then touch ${world.folder}/met; i=0; while : > "f$i"; do i=$((i+1)); done; exit 1; fi; echo a > a.txt`,
     }
-    world.write('parley.yaml', teamFile(agents, ['{ id: a, title: A, agent: writer, prompt: x, attempts: 1 }']))
-    world.commit()
+    world.team(teamFile(agents, ['{ id: a, title: A, agent: writer, prompt: x, attempts: 1 }']))
     const solved = await world.parley('solve', 'Write it', '--yes')
     expect(solved).toMatchObject({ code: 0, err: expect.stringContaining('has no inodes left') })
     expect(await world.json<RunView>('show')).toMatchObject({ state: 'done', tasks: [{ attempt: 1 }] })

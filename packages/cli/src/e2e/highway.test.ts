@@ -2,6 +2,7 @@
 // budgets, and a node that is killed while all of that waits.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { GateView, RunView } from '../node/views.ts'
+import { agentLine as agent } from '../testing/team.ts'
 import { World } from '../testing/world.ts'
 
 let world: World
@@ -10,47 +11,9 @@ beforeEach(() => {
 })
 afterEach(() => world.close())
 
-function team(text: string): void {
-  world.write('parley.yaml', `version: 1\nname: house\ndescription: Tidy the house\n${text}`)
-  world.commit()
-}
-
-const agent = (name: string, script: string, more = '') =>
-  `  ${name}: { command: [sh, -c, ${JSON.stringify(script)}]${more} }\n`
+const team = (text: string) => world.team(`version: 1\nname: house\ndescription: Tidy the house\n${text}`)
 
 const SWEEP = agent('sweep', 'cat > told.txt; echo swept > floor.txt')
-
-async function detach(...flags: string[]): Promise<string> {
-  const { out, err, code } = await world.parley('run', 'parley.yaml', '--detach', ...flags)
-  expect(code, err).toBe(0)
-  return out.split('\n')[0]!
-}
-
-/** Looks until something of that type waits. */
-async function waiting(run: string, type: GateView['type']): Promise<GateView> {
-  for (let looks = 0; looks < 300; looks++) {
-    const { waiting: list } = await world.json<{ waiting: GateView[] }>('inbox', '--run', run)
-    const found = list.find(gate => gate.type === type)
-    if (found) return found
-    const { state, reason } = await world.json<RunView>('show', run)
-    if (state !== 'waiting' && state !== 'working') throw new Error(`${run} is ${state}: ${reason}`)
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-  throw new Error(`nothing of type ${type} waits in ${run}`)
-}
-
-async function over(run: string): Promise<RunView> {
-  await world.parley('show', run, '--follow')
-  return world.json<RunView>('show', run)
-}
-
-const result = (view: RunView, file: string) => world.git('show', `${view.result!.branch}:${file}`)
-
-async function ok(...args: string[]): Promise<string> {
-  const { code, out, err } = await world.parley(...args)
-  expect(code, `parley ${args.join(' ')}: ${err}`).toBe(0)
-  return out
-}
 
 test('a supervised run is approved, modified and rejected from the command line', async () => {
   team(`agents:\n${SWEEP}${agent('wipe', 'echo wiped > table.txt')}gates: { preset: supervised }
@@ -59,18 +22,18 @@ plan:
   - { id: table, title: Wipe the table, agent: wipe, prompt: Wipe it. }
 `)
   await world.up()
-  const run = await detach()
+  const run = await world.detach()
   const { waiting: plan } = await world.json<{ waiting: GateView[] }>('inbox')
   expect(plan).toMatchObject([
     { type: 'task_approval', task: 'floor', fallback: 'escalate_to_coordinator' },
     { type: 'task_approval', task: 'table' },
   ])
-  await ok('modify', plan[0]!.id, 'description=Sweep it twice.', 'name=Sweep well')
-  await ok('reject', plan[1]!.id, '--reason', 'The table is clean')
-  const merge = await waiting(run, 'integration')
+  await world.ok('modify', plan[0]!.id, 'description=Sweep it twice.', 'name=Sweep well')
+  await world.ok('reject', plan[1]!.id, '--reason', 'The table is clean')
+  const merge = await world.waiting(run, 'integration')
   expect(merge.question).toContain('be merged (2 files)?')
-  await ok('approve', merge.id)
-  const view = await over(run)
+  await world.ok('approve', merge.id)
+  const view = await world.over(run)
   expect(view).toMatchObject({
     state: 'failed',
     tasks: [
@@ -79,7 +42,7 @@ plan:
     ],
   })
   expect(view.tasks[1]?.note).toContain('did not approve it: The table is clean')
-  expect(result(view, 'told.txt')).toContain('Sweep it twice.')
+  expect(world.result(view, 'told.txt')).toContain('Sweep it twice.')
   const me = plan[0]!.addressee
   const { entries } = await world.json<{ entries: { actor: string; body: { action: string } }[] }>(
     'trail',
@@ -107,9 +70,9 @@ plan:
   - { id: b, agent: two, prompt: x }
 `)
   await world.up()
-  const view = await over(await detach())
+  const view = await world.over(await world.detach())
   expect(view.state).toBe('done')
-  expect(result(view, 'same.txt')).toBe('two')
+  expect(world.result(view, 'same.txt')).toBe('two')
   const { entries } = await world.json<{ entries: { body: { gate_type: string } }[] }>(
     'trail',
     'query',
@@ -125,7 +88,7 @@ plan:
     const others = type === 'task_approval' ? '' : 'task_approval: { on: false }, '
     team(`agents:\n${SWEEP}gates: { ${others}${type}: ${gate('reject')} }\nlimits: { timeout: 20s }
 plan: [{ id: floor, agent: sweep, prompt: x, attempts: 1 }]\n`)
-    expect(await over(await detach()), type).toMatchObject({ tasks_done: 0 })
+    expect(await world.over(await world.detach()), type).toMatchObject({ tasks_done: 0 })
   }
 }, 120_000)
 
@@ -142,14 +105,14 @@ test('two agents change one file: each way of settling it', async () => {
   const numbers = '1\n2\n3\n4\n5\n6\n7\n8\n9\n'
   world.write('list.txt', numbers)
   await world.up()
-  const lines = (view: RunView) => result(view, 'list.txt').split('\n')
+  const lines = (view: RunView) => world.result(view, 'list.txt').split('\n')
 
   team(`approval: none\nagents:\n${scripts}${plan('far')}`)
-  const joined = await over(await detach())
+  const joined = await world.over(await world.detach())
   expect([lines(joined)[0], lines(joined).at(-1)]).toEqual(['one', 'far'])
 
   team(`approval: none\nagents:\n${scripts}${plan('near')}`)
-  const again = await over(await detach())
+  const again = await world.over(await world.detach())
   expect(again.tasks[1]).toMatchObject({ attempt: 2, state: 'done' })
   expect([lines(again)[0], lines(again).at(-1)]).toEqual(['one', 'near'])
 
@@ -158,15 +121,15 @@ test('two agents change one file: each way of settling it', async () => {
     [['approve'], 'near'],
     [['modify', 'resolution=existing'], 'one'],
   ] as const) {
-    const run = await detach()
-    const gate = await waiting(run, 'conflict_resolution')
+    const run = await world.detach()
+    const gate = await world.waiting(run, 'conflict_resolution')
     const [command, ...rest] = answer
-    await ok(command, gate.id, ...rest)
-    expect(lines(await over(run))[0]).toBe(first)
+    await world.ok(command, gate.id, ...rest)
+    expect(lines(await world.over(run))[0]).toBe(first)
   }
-  const run = await detach()
-  await ok('reject', (await waiting(run, 'conflict_resolution')).id)
-  expect((await over(run)).tasks[1]).toMatchObject({ attempt: 2, state: 'done' })
+  const run = await world.detach()
+  await world.ok('reject', (await world.waiting(run, 'conflict_resolution')).id)
+  expect((await world.over(run)).tasks[1]).toMatchObject({ attempt: 2, state: 'done' })
 }, 120_000)
 
 test('a team inside the team has its own subtree and its own result', async () => {
@@ -182,10 +145,10 @@ ${agent('api', 'echo api > api.txt')}${agent('store', 'cat api.txt > store.txt')
   - { id: docs, agent: docs, prompt: The docs., needs: [backend] }
 `)
   await world.up()
-  const view = await over(await detach())
+  const view = await world.over(await world.detach())
   expect(view).toMatchObject({ state: 'done', tasks_done: 4 })
-  expect(result(view, 'docs.txt')).toBe('api')
-  expect(await ok('tree')).toMatch(/backend[\s\S]*api[\s\S]*store/)
+  expect(world.result(view, 'docs.txt')).toBe('api')
+  expect(await world.ok('tree')).toMatch(/backend[\s\S]*api[\s\S]*store/)
 })
 
 test('a person answers the question of an agent, and another is left to it', async () => {
@@ -194,15 +157,15 @@ test('a person answers the question of an agent, and another is left to it', asy
   - { id: a, agent: ask, prompt: x, paths: [asked, mail.txt] }
 `)
   await world.up()
-  const run = await detach()
-  const question = await waiting(run, 'escalation')
+  const run = await world.detach()
+  const question = await world.waiting(run, 'escalation')
   expect(question).toMatchObject({ kind: 'question', question: 'Which floor?', task: 'a' })
-  await ok('reply', question.id, 'The upper one')
-  expect(result(await over(run), 'mail.txt')).toContain('The upper one')
-  const second = await detach()
-  await waiting(second, 'escalation')
-  await ok('reply', second, '--delegate')
-  expect(result(await over(second), 'mail.txt')).toContain('Decide it yourself')
+  await world.ok('reply', question.id, 'The upper one')
+  expect(world.result(await world.over(run), 'mail.txt')).toContain('The upper one')
+  const second = await world.detach()
+  await world.waiting(second, 'escalation')
+  await world.ok('reply', second, '--delegate')
+  expect(world.result(await world.over(second), 'mail.txt')).toContain('Decide it yourself')
 })
 
 test('a budget that is used up stops the next task before it is dispatched', async () => {
@@ -216,7 +179,7 @@ ${agent('spend', spend, ', output: json-lines')}plan:
   - { id: c, agent: spend, prompt: x, needs: [b] }
 `)
   await world.up()
-  const view = await over(await detach())
+  const view = await world.over(await world.detach())
   expect(view.state).toBe('failed')
   expect(view.tasks.map(({ state, attempt }) => [state, attempt])).toEqual([
     ['done', 1],
@@ -236,20 +199,20 @@ plan:
   - { id: b, agent: sweep, prompt: x }
 `)
   const node = await world.up()
-  const run = await detach()
-  await waiting(run, 'escalation')
-  await waiting(run, 'integration')
+  const run = await world.detach()
+  await world.waiting(run, 'escalation')
+  await world.waiting(run, 'integration')
   const before = await world.json<{ waiting: GateView[] }>('inbox')
   node.child.kill('SIGKILL')
   await node.ended
   await world.up()
   const after = await world.json<{ waiting: GateView[] }>('inbox')
   expect(after).toEqual(before)
-  await ok('approve', before.waiting.find(({ type }) => type === 'integration')!.id)
-  await ok('reply', before.waiting.find(({ type }) => type === 'escalation')!.id, 'The upper one')
-  await ok('approve', (await waiting(run, 'integration')).id)
-  const view = await over(run)
+  await world.ok('approve', before.waiting.find(({ type }) => type === 'integration')!.id)
+  await world.ok('reply', before.waiting.find(({ type }) => type === 'escalation')!.id, 'The upper one')
+  await world.ok('approve', (await world.waiting(run, 'integration')).id)
+  const view = await world.over(run)
   expect(view.state).toBe('done')
-  expect(result(view, 'mail.txt')).toContain('The upper one')
+  expect(world.result(view, 'mail.txt')).toContain('The upper one')
   expect((await world.parley('trail', 'verify', run)).code).toBe(0)
 }, 60_000)

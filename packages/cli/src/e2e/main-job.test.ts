@@ -14,8 +14,7 @@ beforeEach(() => {
 afterEach(() => world.close())
 
 function team(agents: Readonly<Record<string, string>>, plan: readonly string[]): void {
-  world.write('parley.yaml', teamFile(agents, plan))
-  world.commit()
+  world.team(teamFile(agents, plan))
 }
 
 const two = () => team(...HOUSEWORK)

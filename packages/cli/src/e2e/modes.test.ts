@@ -34,8 +34,7 @@ function modesOf(profile: string): { readonly wrong: string[]; readonly looked: 
 async function underUmask(umask: string): Promise<void> {
   const world = new World()
   onTestFinished(() => world.close())
-  world.write('parley.yaml', teamFile({ writer: 'umask > umask.txt' }, ['{ id: one, agent: writer, prompt: x }']))
-  world.commit()
+  world.team(teamFile({ writer: 'umask > umask.txt' }, ['{ id: one, agent: writer, prompt: x }']))
   const under = (...args: string[]) =>
     world.start(['-c', `umask ${umask}; exec parley ${args.join(' ')}`], { program: 'sh' }).ended
   expect(await under('solve', 'x', '--yes')).toMatchObject({ code: 0 })

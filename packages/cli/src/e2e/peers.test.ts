@@ -74,8 +74,7 @@ describe('two people, pinned by one pasted line each', () => {
       '{ id: ask, title: Ask bob, agent: bob, prompt: "Now: which colour?", paths: [] }',
       '{ id: write, title: Write it down, agent: writer, prompt: Write the colour., needs: [ask] }',
     ]).replace('agents:\n', 'agents:\n  bob: { peer: bob }\n')
-    mira.write('parley.yaml', team)
-    mira.commit()
+    mira.team(team)
     const solved = await mira.parley('solve', 'Paint it', '--yes')
     expect(solved.code, solved.err + solved.out).toBe(0)
     const { result, tasks } = await mira.json<RunView>('show')

@@ -4,6 +4,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { GateView, ProofView, RunView } from '../node/views.ts'
+import { agentLine as agent } from '../testing/team.ts'
 import { World } from '../testing/world.ts'
 
 let world: World
@@ -12,24 +13,8 @@ beforeEach(() => {
 })
 afterEach(() => world.close())
 
-function team(text: string): void {
-  world.write('parley.yaml', `version: 1\nname: house\ndescription: Tidy the house\napproval: none\n${text}`)
-  world.commit()
-}
-
-const agent = (name: string, script: string) => `  ${name}: { command: [sh, -c, ${JSON.stringify(script)}] }\n`
-
-async function detach(): Promise<string> {
-  const { out, err, code } = await world.parley('run', 'parley.yaml', '--detach')
-  expect(code, err).toBe(0)
-  return out.split('\n')[0]!
-}
-
-async function ok(...args: string[]): Promise<string> {
-  const { code, out, err } = await world.parley(...args)
-  expect(code, `parley ${args.join(' ')}: ${out}${err}`).toBe(0)
-  return out
-}
+const team = (text: string) =>
+  world.team(`version: 1\nname: house\ndescription: Tidy the house\napproval: none\n${text}`)
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let looks = 0; looks < 600; looks++) {
@@ -39,12 +24,6 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   throw new Error('it never came to that')
 }
 
-async function over(run: string): Promise<RunView> {
-  await world.parley('show', run, '--follow')
-  return world.json<RunView>('show', run)
-}
-
-const result = (view: RunView, file: string) => world.git('show', `${view.result!.branch}:${file}`)
 const at = (name: string) => join(world.folder, name)
 
 /** Keeps something, says so outside, and goes on for ever. */
@@ -56,18 +35,18 @@ test('a task moves to another agent in mid-work and keeps its checkpoint; each s
   - { id: a, title: Sweep, agent: slow, prompt: x, attempts: 1 }
 `)
   await world.up()
-  const run = await detach()
+  const run = await world.detach()
   await until(() => existsSync(at('kept')))
   const wrong = await world.parley('migrate', 'a', '--to', 'quik')
   expect([wrong.code, wrong.err]).toEqual([5, expect.stringContaining("Did you mean 'quick'?")])
   expect((await world.parley('migrate', 'a')).code).toBe(2)
-  expect(await ok('migrate', 'a', '--to', 'quick', '--reason', 'Too slow')).toContain('quick#1 continues a')
-  const view = await over(run)
+  expect(await world.ok('migrate', 'a', '--to', 'quick', '--reason', 'Too slow')).toContain('quick#1 continues a')
+  const view = await world.over(run)
   expect(view).toMatchObject({ state: 'done', tasks: [{ agent: 'quick', attempt: 1 }] })
-  expect(result(view, 'all.txt')).toBe('kept')
-  expect(result(view, 'told.txt')).toContain('slow#1 was followed by quick#1')
-  expect(() => result(view, 'stray.txt')).toThrow()
-  expect(await ok('show', run)).toContain('quick#1 takes over from slow#1')
+  expect(world.result(view, 'all.txt')).toBe('kept')
+  expect(world.result(view, 'told.txt')).toContain('slow#1 was followed by quick#1')
+  expect(() => world.result(view, 'stray.txt')).toThrow()
+  expect(await world.ok('show', run)).toContain('quick#1 takes over from slow#1')
   const { entries } = await world.json<{ entries: { seq: number }[] }>(
     'trail',
     'query',
@@ -77,8 +56,8 @@ test('a task moves to another agent in mid-work and keeps its checkpoint; each s
   )
   const proof = await world.json<ProofView>('trail', 'proof', run, String(entries[0]!.seq))
   expect(proof).toMatchObject({ event_type: 'migration_started', complete: true })
-  expect(await ok('trail', 'proof', run, String(entries[0]!.seq))).toContain('Every step is verified.')
-  await ok('trail', 'verify', run)
+  expect(await world.ok('trail', 'proof', run, String(entries[0]!.seq))).toContain('Every step is verified.')
+  await world.ok('trail', 'verify', run)
 }, 60_000)
 
 test('a fallback takes over where a program is missing', async () => {
@@ -88,10 +67,10 @@ ${agent('here', 'echo swept > floor.txt')}plan:
   - { id: a, agent: gone, fallback: here, prompt: x }
 `)
   await world.up()
-  const view = await over(await detach())
+  const view = await world.over(await world.detach())
   expect(view).toMatchObject({ state: 'done', tasks: [{ agent: 'here', attempt: 1 }] })
   expect(view.tasks[0]?.steps[0]?.moves?.[0]?.reason).toContain('cannot be started')
-  expect(result(view, 'floor.txt')).toBe('swept')
+  expect(world.result(view, 'floor.txt')).toBe('swept')
 }, 60_000)
 
 test('an agent that is asked to finish does so in time; another does not, and what it kept is salvaged', async () => {
@@ -99,32 +78,32 @@ test('an agent that is asked to finish does so in time; another does not, and wh
     'touch "$HOME/kept"; while :; do parley ws inbox > mail.txt; grep -q graceful mail.txt && exit 0; sleep 0.2; done'
   team(`agents:\n${agent('polite', reads)}plan:\n  - { id: a, agent: polite, prompt: x, attempts: 1 }\n`)
   await world.up()
-  const run = await detach()
+  const run = await world.detach()
   await until(() => existsSync(at('kept')))
   expect((await world.parley('abort', run, 'a', '--grace', 'soon')).code).toBe(2)
-  expect(await ok('abort', run, 'a', '--grace', '1m', '--reason', 'Lunch')).toContain('finish within 1m')
-  const done = await over(run)
+  expect(await world.ok('abort', run, 'a', '--grace', '1m', '--reason', 'Lunch')).toContain('finish within 1m')
+  const done = await world.over(run)
   expect(done).toMatchObject({ state: 'done' })
-  expect(result(done, 'mail.txt')).toContain('graceful_termination')
+  expect(world.result(done, 'mail.txt')).toContain('graceful_termination')
 
   team(`agents:\n${agent('deaf', keeps('half.txt'))}plan:\n  - { id: a, agent: deaf, prompt: x, attempts: 3 }\n`)
   rmSync(at('kept'))
-  const second = await detach()
+  const second = await world.detach()
   await until(() => existsSync(at('kept')))
-  await ok('abort', second, 'a', '--grace', '500ms')
+  await world.ok('abort', second, 'a', '--grace', '500ms')
   const waiting = async () => (await world.json<{ waiting: GateView[] }>('inbox', '--run', second)).waiting
   await until(async () => (await waiting()).length > 0)
-  const shown = await ok('show', second)
+  const shown = await world.ok('show', second)
   expect(shown).toContain('can be salvaged: 1 file of deaf#1')
   expect(shown).toContain('parley salvage a')
   const looked = await world.parley('salvage', 'a')
   expect([looked.code, looked.out]).toEqual([5, expect.stringContaining('+kept')])
-  expect(await ok('salvage', 'a', '--yes')).toContain('Kept what a left: 1 file.')
-  const view = await over(second)
+  expect(await world.ok('salvage', 'a', '--yes')).toContain('Kept what a left: 1 file.')
+  const view = await world.over(second)
   expect(view).toMatchObject({ state: 'failed', tasks: [{ attempt: 1, salvage: { state: 'merged' } }] })
   expect(view.reason).toContain('was not done when its time was over')
-  expect(result(view, 'half.txt')).toBe('kept')
-  expect(await ok('show', second)).toContain('salvaged: 1 file of deaf#1')
+  expect(world.result(view, 'half.txt')).toBe('kept')
+  expect(await world.ok('show', second)).toContain('salvaged: 1 file of deaf#1')
   expect((await world.parley('salvage', 'a')).code).toBe(5)
 }, 90_000)
 
@@ -137,18 +116,18 @@ test('a salvage that does not fit what was merged is put to a person', async () 
   world.write('list.txt', '1\n2\n3\n')
   world.commit()
   await world.up()
-  const run = await detach()
+  const run = await world.detach()
   await until(async () => (await world.json<RunView>('show', run)).tasks[1]?.state === 'done')
   writeFileSync(at('go'), '')
   const waiting = async () => (await world.json<{ waiting: GateView[] }>('inbox', '--run', run)).waiting
   await until(async () => (await waiting()).length > 0)
   expect((await waiting())[0]).toMatchObject({ type: 'integration', task: 'a', changes: [] })
-  expect(await ok('salvage', 'a', '--yes')).toContain('waits for an answer')
+  expect(await world.ok('salvage', 'a', '--yes')).toContain('waits for an answer')
   const [gate] = await waiting()
   expect(gate).toMatchObject({ type: 'conflict_resolution' })
-  await ok('approve', gate!.id)
-  const view = await over(run)
-  expect(result(view, 'list.txt').split('\n')[0]).toBe('left')
+  await world.ok('approve', gate!.id)
+  const view = await world.over(run)
+  expect(world.result(view, 'list.txt').split('\n')[0]).toBe('left')
   expect(view.tasks[0]?.salvage?.state).toBe('merged')
 }, 60_000)
 
@@ -157,7 +136,7 @@ test('a node is killed while a task moves: the new agent goes on with what was k
   - { id: a, agent: stubborn, prompt: x, attempts: 1 }
 `)
   const node = await world.up()
-  const run = await detach()
+  const run = await world.detach()
   await until(() => existsSync(at('kept')))
   const moving = world.start(['migrate', 'a', '--to', 'quick'])
   await until(async () => (await world.json<RunView>('show', run)).tasks[0]?.state === 'migrating')
@@ -165,21 +144,21 @@ test('a node is killed while a task moves: the new agent goes on with what was k
   await node.ended
   await world.up()
   await moving.ended
-  const view = await over(run)
+  const view = await world.over(run)
   expect(view).toMatchObject({ state: 'done', tasks: [{ agent: 'quick', attempt: 2 }] })
-  expect(result(view, 'all.txt')).toBe('kept')
-  await ok('trail', 'verify', run)
+  expect(world.result(view, 'all.txt')).toBe('kept')
+  await world.ok('trail', 'verify', run)
 }, 90_000)
 
 test('what was left is let go like a gate is rejected, and a run that is over takes nothing any more', async () => {
   const breaks = 'echo x > part.txt; parley ws checkpoint half; exit 3'
   team(`agents:\n${agent('breaks', breaks)}plan:\n  - { id: a, agent: breaks, prompt: x, attempts: 1, salvage: ask }\n`)
   await world.up()
-  const run = await detach()
+  const run = await world.detach()
   const waiting = async () => (await world.json<{ waiting: GateView[] }>('inbox', '--run', run)).waiting
   await until(async () => (await waiting()).length > 0)
-  await ok('reject', run, '--reason', 'No use')
-  const view = await over(run)
+  await world.ok('reject', run, '--reason', 'No use')
+  const view = await world.over(run)
   expect(view).toMatchObject({ state: 'failed', tasks: [{ salvage: { state: 'discarded' } }] })
   const late = await world.parley('salvage', 'a', '--json')
   expect(late.code).toBe(5)

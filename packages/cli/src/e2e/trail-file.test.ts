@@ -2,9 +2,10 @@
 // that change, and held against heads that were kept elsewhere.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ExportReport } from '@parley/node'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { HeadView, KeyView, RotationView, RunSummaryView, RunView, TrailPage, VerifyView } from '../node/views.ts'
-import { HOUSEWORK, teamFile } from '../testing/team.ts'
+import { teamFile } from '../testing/team.ts'
 import { gone, World } from '../testing/world.ts'
 
 let mira: World
@@ -18,48 +19,18 @@ afterEach(async () => {
   await jon.close()
 })
 
-interface FileReport {
-  readonly sound: boolean
-  readonly run: string
-  readonly entries: number
-  readonly objects: number
-  readonly content: string
-  readonly left_out: { readonly objects: number }
-  readonly signatures: string
-  readonly signers: readonly { readonly key: string; readonly trusted: boolean }[]
-  readonly findings: readonly { readonly seq: number; readonly damage: string }[]
-  readonly problems: readonly string[]
-}
-
-async function solved(world: World, intent: string): Promise<string> {
-  if (!existsSync(join(world.project, 'parley.yaml'))) {
-    world.write('parley.yaml', teamFile(...HOUSEWORK))
-    world.commit()
-  }
-  expect(await world.parley('solve', intent, '--yes')).toMatchObject({ code: 0 })
-  const { runs } = await world.json<{ runs: RunSummaryView[] }>('runs')
-  return runs.find(run => run.intent === intent)!.run
-}
-
-/** Its node has ended. */
-async function stopped(world: World): Promise<void> {
-  const pid = world.nodePid
-  await world.parley('down')
-  if (pid !== undefined) await gone(pid)
-}
-
 const keyOf = async (world: World) => (await world.json<{ keys: KeyView[] }>('trail', 'keys')).keys.at(-1)!.key
 
 /** What a command without a node prints; the exit code may be 1. */
-async function report(world: World, ...args: readonly string[]): Promise<FileReport & { code: number | null }> {
+async function report(world: World, ...args: readonly string[]): Promise<ExportReport & { code: number | null }> {
   const { code, out } = await world.parley('trail', 'verify', ...args, '--json')
-  return { code, ...(JSON.parse(out) as FileReport) }
+  return { code, ...(JSON.parse(out) as ExportReport) }
 }
 
 /** A finished run of Mira's as a file. */
 async function exportedRun(): Promise<{ run: string; file: string; key: string }> {
   await mira.up()
-  const run = await solved(mira, 'Tidy up')
+  const run = await mira.solved('Tidy up')
   const file = join(mira.folder, 'run.parley')
   const written = await mira.parley('trail', 'export', run, '--output', file)
   expect(written).toMatchObject({ code: 0, out: expect.stringContaining(file) })
@@ -98,7 +69,7 @@ test('W-TRAIL-14 W-TRAIL-15 a default profile signs every entry and anchors thos
 test('a run is imported into another home: shown, queried and verified there, and never continued', async () => {
   const { run, file, key } = await exportedRun()
   await jon.up()
-  const own = await solved(jon, 'Sweep')
+  const own = await jon.solved('Sweep')
   const imported = await jon.parley('trail', 'import', file, '--key', key)
   expect(imported).toMatchObject({ code: 0, out: expect.stringContaining(`${run} is imported`) })
   expect((await jon.parley('trail', 'import', file, '--key', key)).out).toContain('already imported')
@@ -150,7 +121,7 @@ test('an unfinished run is exported up to where it is, imported without going on
   expect(JSON.parse(clash.err)).toMatchObject({ error: { code: 'run_exists' } })
   const before = await jon.json<VerifyView>('trail', 'verify', run)
   // A start of the node is where runs that are not finished go on: this one does not.
-  await stopped(jon)
+  await jon.stop()
   expect(await jon.json<VerifyView>('trail', 'verify', run)).toEqual(before)
 })
 
@@ -190,13 +161,13 @@ test('a file that was changed anywhere is refused: exit code 1, and nothing is i
 
 test('a key is replaced while the node runs: old and new verify what they signed, also elsewhere', async () => {
   const node = await mira.up()
-  const early = await solved(mira, 'Tidy up')
+  const early = await mira.solved('Tidy up')
   const old = await keyOf(mira)
   const asked = await mira.parley('trail', 'rotate-key')
   expect(asked).toMatchObject({ code: 5, err: expect.stringContaining('--yes') })
   const rotated = await mira.json<RotationView>('trail', 'rotate-key', '--yes')
   expect(rotated).toMatchObject({ old: { key: old }, new: { endorsed_by: old }, recorded: true })
-  const late = await solved(mira, 'Sweep')
+  const late = await mira.solved('Sweep')
   expect((await mira.parley('trail', 'verify')).code).toBe(0)
   // It is on record in the house run, signed with the new key.
   const { heads } = await mira.json<{ heads: HeadView[] }>('trail', 'heads')
@@ -233,16 +204,16 @@ test('a key is replaced while the node runs: old and new verify what they signed
 
 test('a record that was put back to an earlier state is found out by heads that were kept elsewhere', async () => {
   await mira.up()
-  await solved(mira, 'Tidy up')
-  await stopped(mira)
+  await mira.solved('Tidy up')
+  await mira.stop()
   const [profile, copy] = [join(mira.home, 'default'), join(mira.folder, 'copy')]
   cpSync(profile, copy, { recursive: true })
-  const late = await solved(mira, 'Sweep')
+  const late = await mira.solved('Sweep')
   const kept = (await mira.parley('trail', 'heads')).out.trim().split('\n')
   expect(kept.every(line => /^run_\w+:\d+:[0-9a-f]{64}$/.test(line))).toBe(true)
   const expected = kept.flatMap(line => ['--expect-head', line])
   expect((await mira.parley('trail', 'verify', ...expected)).code).toBe(0)
-  await stopped(mira)
+  await mira.stop()
   rmSync(profile, { recursive: true })
   cpSync(copy, profile, { recursive: true })
   expect(existsSync(join(profile, 'trail', 'heads'))).toBe(true)

@@ -1,11 +1,10 @@
 // The storage life cycle with real processes: a run that is over leaves the log, goes to the cold tier and its replica,
 // is read and verified as before, and is there when the disk of the profile is not.
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { KeyView, RunSummaryView, RunView, TiersView, TrailPage, VerifyView } from '../node/views.ts'
-import { HOUSEWORK, teamFile } from '../testing/team.ts'
-import { gone, World } from '../testing/world.ts'
+import type { KeyView, RunView, TiersView, TrailPage, VerifyView } from '../node/views.ts'
+import { World } from '../testing/world.ts'
 
 let world: World
 beforeEach(() => {
@@ -22,28 +21,12 @@ function configure(settings: string): void {
   writeFileSync(join(profile(), 'config.yaml'), `trail: { replica: ${replica()}, ${settings} }\n`)
 }
 
-async function solved(intent: string): Promise<string> {
-  if (!existsSync(join(world.project, 'parley.yaml'))) {
-    world.write('parley.yaml', teamFile(...HOUSEWORK))
-    world.commit()
-  }
-  expect(await world.parley('solve', intent, '--yes')).toMatchObject({ code: 0 })
-  const { runs } = await world.json<{ runs: RunSummaryView[] }>('runs')
-  return runs.find(run => run.intent === intent)!.run
-}
-
-async function stopped(): Promise<void> {
-  const pid = world.nodePid
-  await world.parley('down')
-  if (pid !== undefined) await gone(pid)
-}
-
 const tiers = () => world.json<TiersView>('trail', 'tiers')
 const segments = () => readdirSync(join(profile(), 'trail')).filter(name => name.endsWith('.seg'))
 
 test('W-TRAIL-26 a run that is over goes to the cold tier by itself, is read as before, and survives the loss of the log', async () => {
   configure('compact: 0, warm: 0')
-  const run = await solved('Tidy the house.')
+  const run = await world.solved('Tidy the house.')
   const before = await world.json<RunView>('show', run)
   await expect.poll(async () => (await tiers()).warm.entries, { timeout: 60_000, interval: 200 }).toBe(0)
   const now = await tiers()
@@ -61,7 +44,7 @@ test('W-TRAIL-26 a run that is over goes to the cold tier by itself, is read as 
 
   const { keys } = await world.json<{ keys: KeyView[] }>('trail', 'keys')
   const key = keys.at(-1)!.key
-  await stopped()
+  await world.stop()
   // The record without the disk that it was on.
   rmSync(join(profile(), 'trail'), { recursive: true })
   rmSync(join(profile(), 'blobs'), { recursive: true, force: true })
@@ -81,21 +64,21 @@ test('W-TRAIL-26 a run that is over goes to the cold tier by itself, is read as 
   mkdirSync(replica())
   expect(await world.json<RunView>('show', run)).toMatchObject({ state: 'done', tasks: before.tasks })
   expect(await world.json<VerifyView>('trail', 'verify', run)).toMatchObject({ sound: true })
-  const again = await solved('Once more.')
+  const again = await world.solved('Once more.')
   expect(await world.json<RunView>('show', again)).toMatchObject({ state: 'done' })
 })
 
 test("W-TRAIL-15 after rotations any one key of the profile verifies the replica, and nobody else's does", async () => {
   configure('compact: 0, warm: 0')
-  const before = await solved('Tidy the house.')
+  const before = await world.solved('Tidy the house.')
   const rotate = async () => expect(await world.parley('trail', 'rotate-key', '--yes')).toMatchObject({ code: 0 })
   await rotate()
-  const after = await solved('Once more.')
+  const after = await world.solved('Once more.')
   await expect.poll(async () => (await tiers()).warm.entries, { timeout: 60_000, interval: 200 }).toBe(0)
   await rotate()
   const { keys } = await world.json<{ keys: KeyView[] }>('trail', 'keys')
   expect(keys).toHaveLength(3)
-  await stopped()
+  await world.stop()
   const verify = (key: string) => world.parley('trail', 'verify', '--cold', replica(), '--key', key, '--json')
   for (const { key } of keys) {
     const { code, out } = await verify(key)
@@ -109,7 +92,7 @@ test("W-TRAIL-15 after rotations any one key of the profile verifies the replica
 
 test('compaction and snapshots on request, and archives that a disk has damaged are put back', async () => {
   configure('compact: off, warm: 0')
-  const run = await solved('Tidy the house.')
+  const run = await world.solved('Tidy the house.')
   expect((await tiers()).cold.entries).toBe(0)
   const early = await world.parley('trail', 'snapshot', 'run_none')
   expect(early.code).toBe(3)
@@ -122,7 +105,7 @@ test('compaction and snapshots on request, and archives that a disk has damaged 
   const cold = join(profile(), 'trail', 'cold', run)
   const [archive] = readdirSync(cold).filter(name => /^\d+\.zst$/.test(name))
   const sound = readFileSync(join(cold, archive!))
-  await stopped()
+  await world.stop()
   writeFileSync(join(cold, archive!), Buffer.alloc(sound.length))
   const restored = await world.json<{ restored: string[]; lost: string[] }>('trail', 'restore')
   expect(restored).toMatchObject({ restored: [`cold/${run}/${archive}`], lost: [] })
@@ -131,7 +114,7 @@ test('compaction and snapshots on request, and archives that a disk has damaged 
   expect((await world.parley('trail', 'restore')).out).toContain('Nothing to restore')
 
   // A replica that is gone is told, and nothing is lost by it.
-  const second = await solved('Once more.')
+  const second = await world.solved('Once more.')
   renameSync(replica(), `${replica()}.away`)
   const refused = await world.parley('trail', 'compact', second, '--json')
   expect(refused.code).toBe(5)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { GateView, RunView } from '../node/views.ts'
 import { teamFile } from '../testing/team.ts'
-import { gone, World } from '../testing/world.ts'
+import { World } from '../testing/world.ts'
 
 let world: World
 beforeEach(() => {
@@ -13,15 +13,9 @@ beforeEach(() => {
 })
 afterEach(() => world.close())
 
-async function down(): Promise<void> {
-  const pid = world.nodePid
-  await world.parley('down')
-  if (pid !== undefined) await gone(pid)
-}
-
 test('a key that is gone keeps the node from starting: the command and doctor say so, and the right key mends it', async () => {
   const { pubkey } = await world.json<{ pubkey: string }>('id')
-  await down()
+  await world.stop()
   const key = join(world.home, 'default', 'alp', 'secrets', 'alp_key.pem')
   renameSync(key, `${key}.away`)
   const refused = await world.parley('runs', '--json')
@@ -49,8 +43,7 @@ test('an agent that leaves its token away is still no person: it approves, abort
     'try env -i PATH="$PATH" HOME="$HOME" PARLEY_HOME="$PARLEY_HOME" parley users suspend root',
     'env -u PARLEY_TOKEN_FILE parley gates --json > gates.json',
   ]
-  world.write('parley.yaml', teamFile({ sly: script.join('\n') }, ['{ id: one, agent: sly, prompt: x, attempts: 1 }']))
-  world.commit()
+  world.team(teamFile({ sly: script.join('\n') }, ['{ id: one, agent: sly, prompt: x, attempts: 1 }']))
   await world.up()
   const [waiting = ''] = (await world.parley('run', 'waits.yaml', '--detach')).out.split('\n')
   writeFileSync(join(world.folder, 'waiting'), waiting)
@@ -71,8 +64,7 @@ test('an agent that leaves its token away is still no person: it approves, abort
 })
 
 test('a passphrase that is set is needed for every answer, is tried a few times, and lies in no file', async () => {
-  world.write('parley.yaml', teamFile({ idle: 'true' }, ['{ id: one, agent: idle, prompt: x }']))
-  world.commit()
+  world.team(teamFile({ idle: 'true' }, ['{ id: one, agent: idle, prompt: x }']))
   await world.up()
   const WORDS = 'correct horse battery'
   const typed = (input: string, ...args: readonly string[]) => world.start(args, { input }).ended

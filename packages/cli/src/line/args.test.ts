@@ -26,18 +26,7 @@ test('flags and words may come in any order, global flags before the command too
 })
 
 test('a command of a group has two words', async () => {
-  const { command: found, input } = await command(
-    'trail',
-    '--json',
-    'query',
-    'run_1',
-    '--type',
-    'a',
-    '--type',
-    'b',
-    '--limit',
-    '5',
-  )
+  const { command: found, input } = await command(...'trail --json query run_1 --type a --type b --limit 5'.split(' '))
   expect(found.name).toBe('trail query')
   expect(input.words).toEqual(['run_1'])
   expect(input.flags).toMatchObject({ type: ['a', 'b'], limit: 5 })
@@ -68,30 +57,20 @@ test('an unknown command, flag or topic names the nearest one and the usage', as
   expect(await complaint('zzzzzz')).toMatchObject({ why: '`parley help` lists all.' })
 })
 
-test('what is missing, too much or of the wrong kind is wrong usage', async () => {
-  expect(await complaint('solve')).toMatchObject({
-    message: 'INTENT is missing: what you want, in quotes, or - to read it from standard input.',
-  })
-  expect(await complaint('solve', 'tidy', 'up')).toMatchObject({
-    message: "One word too many: 'up'. Put text with spaces into quotes.",
-  })
-  expect(await complaint('runs', '--limit', 'many')).toMatchObject({
-    message: "--limit takes a whole number, not 'many'.",
-  })
-  expect(await complaint('runs', '--limit')).toMatchObject({ message: '--limit needs a value: --limit N.' })
-  expect(await complaint('solve', 'x', '--team', '--yes')).toMatchObject({
-    message: '--team needs a value: --team FILE, or --team=--yes if that is what you mean.',
-  })
-  expect(await complaint('runs', '--state', 'doen')).toMatchObject({
-    message: expect.stringContaining("not 'doen'"),
-  })
-  expect(await complaint('solve', 'x', '--yes=no')).toMatchObject({ message: '--yes takes no value.' })
-  expect(await complaint('completion', 'tcsh')).toMatchObject({
-    message: "SHELL is one of bash, zsh, fish, not 'tcsh'.",
-  })
-  expect(await complaint('trail')).toMatchObject({ message: "'parley trail' needs a second word." })
-  expect(await complaint()).toMatchObject({ message: 'Which command?' })
-  expect(await complaint('solve', 'x', '--__proto__')).toMatchObject({ message: 'There is no flag --__proto__.' })
+test.each([
+  [['solve'], 'INTENT is missing: what you want, in quotes, or - to read it from standard input.'],
+  [['solve', 'tidy', 'up'], "One word too many: 'up'. Put text with spaces into quotes."],
+  [['runs', '--limit', 'many'], "--limit takes a whole number, not 'many'."],
+  [['runs', '--limit'], '--limit needs a value: --limit N.'],
+  [['solve', 'x', '--team', '--yes'], '--team needs a value: --team FILE, or --team=--yes if that is what you mean.'],
+  [['runs', '--state', 'doen'], expect.stringContaining("not 'doen'")],
+  [['solve', 'x', '--yes=no'], '--yes takes no value.'],
+  [['completion', 'tcsh'], "SHELL is one of bash, zsh, fish, not 'tcsh'."],
+  [['trail'], "'parley trail' needs a second word."],
+  [[], 'Which command?'],
+  [['solve', 'x', '--__proto__'], 'There is no flag --__proto__.'],
+])('what is missing, too much or of the wrong kind is wrong usage: %j', async (args, message) => {
+  expect(await complaint(...args)).toMatchObject({ message })
 })
 
 test('help is given for everything, a group and a command, whatever else is wrong', async () => {

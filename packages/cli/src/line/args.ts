@@ -1,10 +1,10 @@
-// From the words of a command line to a command with its flags, on the parser of Node. What is unknown or missing is a
-// wrong usage that names the nearest known word and the usage line.
+// Parses a command line, with the parser of Node. Complaints name the nearest known word and the usage line.
 import { parseArgs } from 'node:util'
 import {
   type Argument,
   type FlagSpec,
   type FlagTable,
+  GLOBAL_FLAGS,
   type GlobalFlags,
   type Group,
   type Input,
@@ -13,21 +13,7 @@ import {
   type Table,
 } from '../command.ts'
 import { type Failure, wrongUsage } from '../failure.ts'
-import { suggest } from './suggest.ts'
-import { firstWords, secondWords } from './words.ts'
-
-export const GLOBAL_FLAGS = {
-  profile: {
-    type: 'text',
-    value: 'NAME',
-    summary: 'The profile, a folder in ~/.parley (default: default)',
-  },
-  json: { type: 'boolean', summary: 'Print JSON: one value, or one per line' },
-  'no-color': { type: 'boolean', summary: 'No colours; same as NO_COLOR' },
-  quiet: { type: 'boolean', short: 'q', summary: 'Print results only' },
-  help: { type: 'boolean', short: 'h', summary: 'Show help' },
-  version: { type: 'boolean', summary: 'Show the version' },
-} as const satisfies FlagTable
+import { firstWords, secondWords, suggest } from './words.ts'
 
 export type Parsed =
   | {
@@ -36,7 +22,7 @@ export type Parsed =
       readonly global: GlobalFlags
       readonly input: Input
     }
-  /** Help of a command, of a group, or of everything. */
+  /** On a command, on a group, or on everything. */
   | { readonly kind: 'help'; readonly topic: string | undefined; readonly global: GlobalFlags }
   | { readonly kind: 'version'; readonly global: GlobalFlags }
   | { readonly kind: 'wrong'; readonly failure: Failure; readonly global: GlobalFlags }
@@ -73,7 +59,7 @@ export async function parseCommandLine(args: readonly string[], table: Table): P
   }
   const group = table.groups.find(each => each.name === word)
   const second = group ? tokensOf(after, GLOBAL_FLAGS).find(token => token.kind === 'positional') : undefined
-  // Help on a group is help on all of it, also where the word alone does something.
+  // Also if the first word alone is a command.
   if (lenient.help && group && !second) return { kind: 'help', topic: word, global: lenient }
   const name = second ? `${word} ${second.value}` : (group?.alone ?? word)
   const found = table.commands.find(([each]) => each === name)
@@ -97,7 +83,7 @@ function parseFor(found: NamedCommand, args: readonly string[], wrong: (failure:
   const tokens = tokensOf(args, all)
   const { flags, failure } = valuesOf(tokens, all, usage)
   const global = globalsOf(tokens)
-  // Whoever asks for help gets it, whatever else is wrong.
+  // --help wins over every mistake.
   if (global.help) return { kind: 'help', topic: found.name, global }
   if (failure) return wrong(failure)
   const words = tokens.filter(({ kind }) => kind === 'positional').map(({ value }) => value!)
@@ -111,7 +97,7 @@ function tokensOf(args: readonly string[], flags: FlagTable): readonly Token[] {
     Object.entries(flags).map(([name, spec]) => [
       name,
       {
-        type: spec.type === 'boolean' ? 'boolean' : 'string',
+        type: spec.value === undefined ? 'boolean' : 'string',
         ...(spec.short && { short: spec.short }),
       } as const,
     ]),
@@ -119,7 +105,7 @@ function tokensOf(args: readonly string[], flags: FlagTable): readonly Token[] {
   return parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens
 }
 
-/** What is known of the global flags even where the line is wrong: whether the complaint has to be JSON. */
+/** Also of a wrong line: the complaint may have to be JSON. */
 function globalsOf(tokens: readonly Token[]): GlobalFlags {
   const given = (name: string) => tokens.some(token => token.kind === 'option' && token.name === name)
   return {
@@ -140,7 +126,7 @@ function valuesOf(
   usage: string,
 ): { readonly flags: Input['flags']; readonly failure?: Failure } {
   const flags: Values = Object.fromEntries(
-    Object.entries(known).map(([name, spec]) => [name, spec.type === 'boolean' ? false : spec.many ? [] : undefined]),
+    Object.entries(known).map(([name, spec]) => [name, spec.value === undefined ? false : spec.many ? [] : undefined]),
   )
   for (const token of tokens) {
     if (token.kind !== 'option') continue
@@ -153,7 +139,7 @@ function valuesOf(
           didYouMean(token.name!, Object.keys(known), '--')
       return { flags: flags as Input['flags'], failure: wrongUsage(problem, usage, near) }
     }
-    const value = spec!.type === 'boolean' ? true : spec!.type === 'integer' ? Number(token.value) : token.value!
+    const value = spec!.value === undefined || (spec!.whole ? Number(token.value) : token.value!)
     flags[token.name!] = spec!.many ? [...(flags[token.name!] as readonly string[]), String(value)] : value
   }
   return { flags: flags as Input['flags'] }
@@ -161,13 +147,13 @@ function valuesOf(
 
 function flagProblem(token: Token, spec: FlagSpec): string | undefined {
   const { rawName, value, inlineValue } = token
-  if (spec.type === 'boolean') return value === undefined ? undefined : `${rawName} takes no value.`
-  const name = spec.value ?? 'VALUE'
+  const name = spec.value
+  if (name === undefined) return value === undefined ? undefined : `${rawName} takes no value.`
   if (value === undefined || value === '') return `${rawName} needs a value: ${rawName} ${name}.`
   if (!inlineValue && value.startsWith('-')) {
     return `${rawName} needs a value: ${rawName} ${name}, or ${rawName}=${value} if that is what you mean.`
   }
-  if (spec.type === 'integer' && !/^\d{1,9}$/.test(value)) return `${rawName} takes a whole number, not '${value}'.`
+  if (spec.whole && !/^\d{1,9}$/.test(value)) return `${rawName} takes a whole number, not '${value}'.`
   if (spec.choices && !spec.choices.includes(value)) {
     return `${rawName} takes one of ${spec.choices.join(', ')}, not '${value}'.`
   }
@@ -209,8 +195,6 @@ export function usageOf({ name, args, flags }: Pick<NamedCommand, 'name' | 'args
     const text = arg.choices ? arg.choices.join('|') : arg.name
     return arg.optional ? `[${text}]` : text
   })
-  const options = Object.entries(flags).map(([flag, spec]) =>
-    spec.type === 'boolean' ? `[--${flag}]` : `[--${flag} ${spec.value ?? 'VALUE'}]`,
-  )
+  const options = Object.entries(flags).map(([flag, { value }]) => `[--${flag}${value ? ` ${value}` : ''}]`)
   return ['parley', name, ...words, ...options].join(' ')
 }

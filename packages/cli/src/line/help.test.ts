@@ -8,7 +8,7 @@ import { helpText } from './help.ts'
 test('every command has a summary, a usage line, what its flags mean, and two examples', async () => {
   for (const entry of commandTable.commands) {
     const { name, summary, flags, args, examples } = await loaded(entry)
-    const text = await helpText(name, commandTable, { width: 80 })
+    const text = await helpText(name, commandTable, 80)
     expect(text).toContain(`${summary}.\n\nusage: parley ${name}`)
     for (const flag of Object.keys(flags)) expect(text).toContain(`--${flag}`)
     for (const arg of args) expect(text).toContain(arg.name)
@@ -60,7 +60,7 @@ test('help for a command and help of a command are the same', async () => {
 })
 
 test('descriptions fit a narrow terminal', async () => {
-  const lines = (await helpText(undefined, commandTable, { width: 50 })).split('\n')
+  const lines = (await helpText(undefined, commandTable, 50)).split('\n')
   const tables = lines.filter(line => line.startsWith('  '))
   for (const line of tables) expect(widthOf(line), line).toBeLessThanOrEqual(50)
 })

@@ -1,24 +1,20 @@
 // Help, from the table of commands: of everything, of a group, of one command.
-import { type FlagTable, type Group, loaded, type NamedCommand, type Table } from '../command.ts'
+import { type FlagTable, GLOBAL_FLAGS, type Group, loaded, type NamedCommand, type Table } from '../command.ts'
 import { EXIT_MEANINGS } from '../exit.ts'
 import { grid } from '../render/grid.ts'
 import { wrap } from '../render/text.ts'
-import { GLOBAL_FLAGS, usageOf } from './args.ts'
+import { usageOf } from './args.ts'
 import { firstWords, secondWords } from './words.ts'
 
-export interface HelpOptions {
-  readonly width: number
-}
-
-export async function helpText(topic: string | undefined, table: Table, options: HelpOptions): Promise<string> {
+export async function helpText(topic: string | undefined, table: Table, width: number): Promise<string> {
   const found = table.commands.find(([name]) => name === topic)
-  if (found) return commandHelp(await loaded(found), options)
+  if (found) return commandHelp(await loaded(found), width)
   const group = table.groups.find(({ name }) => name === topic)
-  if (group) return groupHelp(group, table, options)
-  return overview(table, options)
+  if (group) return groupHelp(group, table, width)
+  return overview(table, width)
 }
 
-function overview(table: Table, { width }: HelpOptions): string {
+function overview(table: Table, width: number): string {
   return page([
     'Parley lets a team of agents solve an intent, with a record of everything and a person at every gate.',
     '',
@@ -40,7 +36,7 @@ function overview(table: Table, { width }: HelpOptions): string {
   ])
 }
 
-function groupHelp({ name, summary, alone }: Group, table: Table, { width }: HelpOptions): string {
+function groupHelp({ name, summary, alone }: Group, table: Table, width: number): string {
   const of = secondWords(table, name)
   return page([
     `${summary}.`,
@@ -58,7 +54,7 @@ function groupHelp({ name, summary, alone }: Group, table: Table, { width }: Hel
   ])
 }
 
-function commandHelp(found: NamedCommand, { width }: HelpOptions): string {
+function commandHelp(found: NamedCommand, width: number): string {
   const { summary, about, args, flags, examples } = found
   return page([
     `${summary}.`,
@@ -90,7 +86,7 @@ function flagLines(flags: FlagTable, width: number): readonly string[] {
   return pairs(
     Object.entries(flags).map(([name, spec]) => {
       const short = spec.short ? `-${spec.short}, ` : ''
-      const value = spec.type === 'boolean' ? '' : ` ${spec.value ?? 'VALUE'}`
+      const value = spec.value ? ` ${spec.value}` : ''
       const choices = spec.choices ? `: ${spec.choices.join(', ')}` : ''
       return [`${short}--${name}${value}`, `${spec.summary}${choices}`] as const
     }),
@@ -98,7 +94,6 @@ function flagLines(flags: FlagTable, width: number): readonly string[] {
   )
 }
 
-/** A name and what it means, the meaning wrapped beside it. */
 function pairs(rows: readonly (readonly [string, string])[], width: number): readonly string[] {
   const left = Math.max(...rows.map(([name]) => name.length))
   const right = Math.max(20, width - left - 4)

@@ -1,4 +1,5 @@
-// The words that commands begin with, with what each is for.
+// The words that commands begin with, and the nearest to a mistyped one.
+import { nearest } from '@parley/core'
 import type { Table } from '../command.ts'
 
 export type Words = readonly (readonly [word: string, summary: string])[]
@@ -16,4 +17,10 @@ export function secondWords({ commands }: Table, group: string): Words {
   return commands
     .filter(([name]) => name.startsWith(`${group} `))
     .map(([name, summary]) => [name.slice(group.length + 1), summary] as const)
+}
+
+/** A word that was typed in part comes before one that was mistyped. */
+export function suggest(word: string, known: readonly string[]): string | undefined {
+  const begun = word.length >= 2 ? known.find(each => each.startsWith(word)) : undefined
+  return begun ?? nearest(word, known)
 }

@@ -1,5 +1,4 @@
-// Asks a peer on behalf of a person: shows the answer as it comes where somebody watches, prints it once where nobody
-// does, and cancels the turn there at Ctrl-C.
+// Asks a peer for a person: streams the answer to a terminal, prints it whole elsewhere, cancels the turn at Ctrl-C.
 import type { Context } from '../command.ts'
 import { peerFailure } from '../commands/peers/peer-failure.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
@@ -36,8 +35,10 @@ export async function askPeer(context: Context, api: NodeClient, input: Input<'/
     speech.endLine()
   }
   if (stop.asked) return cancelled(context, input.peer, answer)
-  if (!answer) throw peerFailure(input.peer, noAnswer(), { begun: true })
-  if (global.json) printJson(context, plainAnswer(answer))
+  if (!answer)
+    throw peerFailure(input.peer, new Failure('link_empty_response', 'The answer ended early.'), { begun: true })
+  const { type: _, ...plain } = answer
+  if (global.json) printJson(context, plain)
   else speech.conclude(answer.text)
   if (terminal.seen) remark(context, terminal.paint('quiet', costLine(answer)))
   if (!answer.interrupted && !answer.failed) return EXIT.done
@@ -46,25 +47,13 @@ export async function askPeer(context: Context, api: NodeClient, input: Input<'/
   return EXIT.failed
 }
 
-/** For programs: what was asked for, without the mark of the stream. */
-function plainAnswer({ type: _, ...answer }: AnswerView): Omit<AnswerView, 'type'> {
-  return answer
-}
-
-function noAnswer(): Failure {
-  return new Failure('link_empty_response', 'The answer ended early.')
-}
-
 function cancelled(context: Context, peer: string, answer: AnswerView | undefined): ExitCode {
   const cost = answer ? ` It had cost ${costLine(answer)}.` : ''
   remark(context, `Cancelled: the turn of ${oneLine(peer)} is ending.${cost}`)
   return EXIT.interrupted
 }
 
-/**
- * Ctrl-C. The first cancels the turn there and waits a moment for what it has cost; where the peer does not take a
- * cancel, hanging up ends the turn as well. The second leaves at once.
- */
+/** The first Ctrl-C cancels the turn and waits for its cost, or hangs up; the second leaves at once. */
 class Stop {
   session = ''
   asked = false
@@ -99,7 +88,7 @@ class Stop {
       return
     }
     this.asked = true
-    // Without its name another turn of ours could be meant.
+    // Without its session another turn of ours could be cancelled.
     if (this.session === '') {
       this.#hangUp.abort()
       return

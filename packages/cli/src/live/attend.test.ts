@@ -136,16 +136,10 @@ function interrupting(terminal: FakeTerminal, ...rounds: (readonly RunView[])[])
 
 test('the first Ctrl-C asks on a terminal; nothing typed leaves the run running', async () => {
   const terminal = new FakeTerminal({ live: true, interactive: true, answers: [''] })
-  let ended = false
-  const { api } = node(interrupting(terminal, [working]), {
-    '/runs/abort': async () => {
-      ended = true
-      return { run }
-    },
-  })
+  const { api } = node(interrupting(terminal, [working]), { '/runs/abort': { run } })
   const { code, err } = await solve({ node: api, terminal }, '--yes')
   expect(code).toBe(130)
-  expect(ended).toBe(false)
+  expect(api.asked('/runs/abort')).toEqual([])
   expect(terminal.questions).toEqual(['\n[Enter] leaves run_01m7aaaaaa running, [a] aborts it: '])
   expect(err).toContain('Return to it: parley show run_01m7aaaaaa --follow')
   expect(terminal.listening).toBe(false)
@@ -160,16 +154,10 @@ test('the second Ctrl-C leaves at once, and the run is not aborted', async () =>
 
 test('a aborts the run, and its end is still shown', async () => {
   const terminal = new FakeTerminal({ live: true, interactive: true, answers: ['a'] })
-  const reasons: unknown[] = []
-  const { api } = node(interrupting(terminal, [working], [aborted]), {
-    '/runs/abort': async ({ reason }) => {
-      reasons.push(reason)
-      return { run }
-    },
-  })
+  const { api } = node(interrupting(terminal, [working], [aborted]), { '/runs/abort': { run } })
   const { code, out } = await solve({ node: api, terminal }, '--yes')
   expect(code).toBe(1)
-  expect(reasons).toEqual(['aborted at the terminal'])
+  expect(api.asked('/runs/abort')).toMatchObject([{ reason: 'aborted at the terminal' }])
   expect(out).toContain('Aborted.')
 })
 

@@ -1,5 +1,5 @@
-// Stays with a run until its end on behalf of a person: asks once whether the plan may start, passes on what agents
-// ask, follows it, and asks at Ctrl-C what is to become of it. Without a terminal nothing is asked.
+// Stays with a run until its end for a person: asks whether the plan may start, passes on questions of agents, and asks
+// at Ctrl-C what to do with the run. Without a terminal it asks nothing.
 import type { Team } from '@parley/node'
 import type { Context } from '../command.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
@@ -13,20 +13,18 @@ import { heldLine } from '../render/machine.ts'
 import { planDetails, planLines, warningLines } from '../render/plan.ts'
 import { gateLines } from '../render/show.ts'
 import { follow, gateKey, isStuck } from './follow.ts'
-import { answerGate, ask, decideGate, type GateChoice } from './gate.ts'
+import { answerGate, ask, choose, decideGate, type GateChoice } from './gate.ts'
 
 export interface AttendOptions {
-  /** The person has agreed already, so a plan that is met is approved. */
+  /** The person has agreed already: approve a waiting plan. */
   readonly yes?: boolean
-  /** Only look: gates are left to others. */
+  /** Leave gates to others. */
   readonly watch?: boolean
-  /** The team file that the run was started with. */
   readonly team?: Team
-  /** Warnings that were shown already. */
   readonly told?: readonly string[]
 }
 
-/** What was decided on a gate; `later` leaves it to another time, `leave` leaves the run. */
+/** `later` leaves the gate, `leave` leaves the run. */
 type Answer = GateChoice | 'later' | 'leave'
 
 export async function attend(
@@ -44,7 +42,7 @@ export async function attend(
         return conclude(context, followed.view)
       case 'gate': {
         const { gate, view } = followed
-        // A plan is asked for once, and each of its tasks answered by itself.
+        // One question covers the plan; each of its tasks is answered.
         const meant = isPlan(gate, view) ? view.gates.filter(({ type }) => type === gate.type) : [gate]
         for (const each of meant) passed.add(gateKey(each, view))
         const answer = watch ? 'later' : await decide(context, gate, view, { yes, team })
@@ -67,7 +65,7 @@ function conclude(context: Context, view: RunView): ExitCode {
   return view.state === 'done' ? EXIT.done : EXIT.failed
 }
 
-/** Leaving is never an end of the run, and the message says how to come back. */
+/** Leaving never ends the run; the message says how to come back. */
 function leave(context: Context, view: RunView | undefined, run: string): ExitCode {
   const id = shortId(run)
   const [gate] = view && !isOver(view.state) ? view.gates : []
@@ -82,7 +80,6 @@ function leave(context: Context, view: RunView | undefined, run: string): ExitCo
   return leftWith(view)
 }
 
-/** Whoever leaves a run that cannot go on is told so. */
 function leftWith(view: RunView | undefined): ExitCode {
   return view?.machine && !isOver(view.state) ? EXIT.heldUp : EXIT.interrupted
 }
@@ -91,7 +88,6 @@ function tell(context: Context, gate: GateView): void {
   for (const line of gateLines(gate, drawing(context))) remark(context, line)
 }
 
-/** Nothing has begun, and tasks wait to be approved. */
 function isPlan({ type }: GateView, { tasks }: RunView): boolean {
   return type === 'task_approval' && tasks.every(({ attempt }) => attempt === 0)
 }
@@ -106,64 +102,47 @@ async function decide(
   if (isPlan(gate, view)) {
     if (yes) return { decision: 'approve' }
     if (!somebody) {
-      // Whoever approves it later from somewhere else reads here what it is about.
+      // So that somebody who approves it later can read what it is about.
       for (const line of planDetails(view, team, drawing(context)).slice(0, -1)) remark(context, line)
-      throw approvalNeeded(gate, view)
+      throw answerNeeded(gate, view)
     }
     return askPlan(context, view, team)
   }
   if (somebody) return decideGate(context, gate)
-  // Others go on without the answer, and a fallback answers by itself; only where nothing else can, there is no use in
-  // staying.
+  // Stay while other tasks work or a fallback will answer; otherwise nothing would ever happen here.
   if (!isStuck(view) || gate.deadline !== undefined) return 'later'
-  throw gate.kind === 'question' ? replyNeeded(gate) : answerNeeded(gate)
+  throw answerNeeded(gate, view)
 }
 
-function approvalNeeded(gate: GateView, view: RunView): Failure {
-  const id = shortId(view.run)
-  return new Failure('approval_needed', `The run ${id} is waiting: its plan has not been approved.`, {
-    why: 'There is no terminal to ask on, and --yes was not given.',
-    next: `parley approve ${id} starts it, parley reject ${id} rejects it. With --yes the plan is approved beforehand.`,
-    details: { run: view.run, gate: gate.id },
-  })
-}
-
-function replyNeeded(gate: GateView): Failure {
-  return new Failure('reply_needed', `The run ${shortId(gate.run)} waits: ${gate.question}`, {
-    why: `The task ${gate.task} cannot continue without an answer, and there is no terminal to ask on.`,
-    next: `parley reply ${shortGate(gate)} "…" answers it; parley show ${shortId(gate.run)} --follow returns to it.`,
-    details: { run: gate.run, gate: gate.id },
-  })
-}
-
-function answerNeeded(gate: GateView): Failure {
-  const id = shortGate(gate)
-  return new Failure('approval_needed', `The run ${shortId(gate.run)} waits: ${gate.question}`, {
-    why: 'A person has to answer, and there is no terminal to ask on.',
-    next: `parley approve ${id}, or parley reject ${id}; parley show ${shortId(gate.run)} --follow returns to it.`,
-    details: { run: gate.run, gate: gate.id },
+/** Nobody can be asked here. */
+function answerNeeded(gate: GateView, view: RunView): Failure {
+  const [run, id, details] = [shortId(gate.run), shortGate(gate), { run: gate.run, gate: gate.id }]
+  if (isPlan(gate, view))
+    return new Failure('approval_needed', `The run ${run} is waiting: its plan has not been approved.`, {
+      why: 'There is no terminal to ask on, and --yes was not given.',
+      next: `parley approve ${run} starts it, parley reject ${run} rejects it. With --yes the plan is approved beforehand.`,
+      details,
+    })
+  const asks = gate.kind === 'question'
+  const who = asks ? `The task ${gate.task} cannot continue without an answer` : 'A person has to answer'
+  const how = asks ? `parley reply ${id} "…" answers it` : `parley approve ${id}, or parley reject ${id}`
+  return new Failure(asks ? 'reply_needed' : 'approval_needed', `The run ${run} waits: ${gate.question}`, {
+    why: `${who}, and there is no terminal to ask on.`,
+    next: `${how}; parley show ${run} --follow returns to it.`,
+    details,
   })
 }
 
 async function askPlan(context: Context, view: RunView, team: Team | undefined): Promise<Answer> {
   printLines(context, planLines(view, drawing(context)))
-  // Said already, except where only results are: whoever decides has to know them.
+  // With --quiet they were not shown before.
   if (context.global.quiet) printLines(context, warningLines(view, context.terminal.paint))
   for (;;) {
-    const typed = await ask(context, '\nStart? [y]es, [n]o, [d]etails: ')
-    switch (typed?.trim().toLowerCase()) {
-      case undefined:
-        return 'leave'
-      case 'y':
-      case 'yes':
-        return { decision: 'approve' }
-      case 'n':
-      case 'no':
-        return { decision: 'reject', reason: 'rejected at the terminal' }
-      case 'd':
-      case 'details':
-        printLines(context, ['', ...planDetails(view, team, drawing(context))])
-    }
+    const word = await choose(['yes', 'no', 'details'], () => ask(context, '\nStart? [y]es, [n]o, [d]etails: '))
+    if (word === undefined) return 'leave'
+    if (word === 'yes') return { decision: 'approve' }
+    if (word === 'no') return { decision: 'reject', reason: 'rejected at the terminal' }
+    printLines(context, ['', ...planDetails(view, team, drawing(context))])
   }
 }
 
@@ -172,7 +151,7 @@ async function respond(context: Context, api: NodeClient, gate: GateView, answer
     await answerGate(api, gate, answer)
   } catch (thrown) {
     const { code, message } = asFailure(thrown)
-    // Somebody else was faster: what they said counts, and the views that follow show it.
+    // The first answer counts, and the next views show it.
     if (['invalid_state', 'not_found'].includes(code)) remark(context, 'Somebody else has already answered.')
     else if (['invalid_argument', 'permission_denied'].includes(code) || code.startsWith('passphrase_'))
       remark(context, message)
@@ -183,7 +162,6 @@ async function respond(context: Context, api: NodeClient, gate: GateView, answer
 async function askInterrupt(context: Context, run: string, code: ExitCode): Promise<'leave' | 'abort'> {
   const { terminal, global } = context
   if (!terminal.interactive || global.json) return 'leave'
-  // The second Ctrl-C leaves at once; the run stays as it is.
   const takeBack = terminal.onInterrupt(() => {
     terminal.err('\n')
     terminal.leave(code)

@@ -1,9 +1,9 @@
 // What changed from one view of a run to the next, one line each: the live view where there is no terminal to draw on.
 import type { PlanTaskView, RunView } from '../node/views.ts'
-import { between, duration, spend } from '../render/format.ts'
+import { lasted, spend } from '../render/format.ts'
 import type { Drawing } from '../render/tasks.ts'
 import { oneLine } from '../render/text.ts'
-import { SYMBOLS } from '../render/tree.ts'
+import { symbolOf } from '../render/tree.ts'
 
 export function changeLines(
   before: RunView | undefined,
@@ -21,10 +21,9 @@ export function changeLines(
 
 function changeLine(task: PlanTaskView, view: RunView, { now }: Pick<Drawing, 'now'>): string {
   const again = task.attempt > 1 ? ` attempt ${task.attempt}/${task.attempts}` : ''
-  const took = task.ended === undefined ? undefined : between(task.started, task.ended, now)
-  const facts = [took === undefined ? '' : duration(took), took === undefined ? '' : spend(task.usage)]
+  const facts = task.ended ? [lasted(task.started, task.ended, now), spend(task.usage)] : []
   const note = task.note && task.state !== 'done' ? `: ${oneLine(task.note)}` : ''
   const progress = `[${view.tasks_done}/${view.tasks_total}]`
   const told = [`${oneLine(task.title)} (${oneLine(task.agent)}) ${task.state}${again}`, ...facts]
-  return `${progress} ${SYMBOLS[task.state]} ${told.filter(part => part !== '').join(' ')}${note}`
+  return `${progress} ${symbolOf(task.state)} ${told.filter(part => part !== '').join(' ')}${note}`
 }

@@ -1,17 +1,16 @@
 // What a person reads before a run starts and when it is over.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { following } from '../testing/fake-node.ts'
+import { tempFolder } from '../testing/folder.ts'
 import { parley } from '../testing/parley.ts'
 import { done, node, solve, waiting, working } from '../testing/solving.ts'
 import { FakeTerminal } from '../testing/terminal.ts'
 import { runView, stepView, taskView } from '../testing/views.ts'
 
 test('a plan is not approved blindly: details show what runs, the prompt, what it may change, check, review and limits', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-attend-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = tempFolder()
   writeFileSync(
     join(folder, 'parley.yaml'),
     `version: 1

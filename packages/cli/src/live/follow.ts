@@ -1,5 +1,5 @@
-// Follows a run until it is over, somebody leaves, or a question has to be answered. The run does not depend on this:
-// when the node dies it is reached again, and when the person goes, the run goes on.
+// Follows a run until it is over, the person leaves, or a question has to be answered. The run does not depend on it:
+// if the node dies, it is started again.
 import type { Context } from '../command.ts'
 import { asFailure, Failure } from '../failure.ts'
 import { cliLimits } from '../limits.ts'
@@ -9,27 +9,23 @@ import { drawing, printJson, printLines, remark } from '../output.ts'
 import { liveFrame } from '../render/live.ts'
 import { heldLine, SOUND_AGAIN } from '../render/machine.ts'
 import { oneLine } from '../render/text.ts'
+import { interruption } from '../terminal.ts'
 import { changeLines } from './changes.ts'
 import { Screen } from './screen.ts'
 
 export type Followed =
   | { readonly kind: 'over'; readonly view: RunView }
-  /** Something waits for an answer. */
   | { readonly kind: 'gate'; readonly gate: GateView; readonly view: RunView }
-  /** Ctrl-C. */
   | { readonly kind: 'interrupted'; readonly view: RunView | undefined }
 
 export interface FollowOptions {
-  /** Keys of gates that were answered or are left to others: they do not stop the following. */
+  /** Keys of gates that need no attention. */
   readonly passed?: ReadonlySet<string>
-  /** Warnings that were shown already; what is shown here is added. */
+  /** Shown warnings; new ones are added. */
   readonly told?: Set<string>
 }
 
-/**
- * A task that asks a second time has the same gate, but it waits since another moment. And what could wait while others
- * were at work comes up once more when nothing else can go on.
- */
+/** A second question of a task has the same gate but a new time. Everything comes up again when the run is stuck. */
 export function gateKey({ id, since }: GateView, view: RunView): string {
   return `${id} ${since} ${isStuck(view)}`
 }
@@ -44,21 +40,19 @@ export async function follow(
   run: string,
   { passed = new Set(), told = new Set() }: FollowOptions = {},
 ): Promise<Followed> {
-  const controller = new AbortController()
+  using interrupted = interruption(context.terminal)
   const display = displayFor(context)
   let seen: RunView | undefined
   let found: Followed | undefined
   let drawn = false
   let held = false
-  const takeBack = context.terminal.onInterrupt(() => controller.abort())
   try {
-    for await (const view of steadyViews(context, api, run, controller.signal)) {
+    for await (const view of steadyViews(context, api, run, interrupted.signal)) {
       seen = view
       const gate = view.gates.find(each => !passed.has(gateKey(each, view)))
       if (isOver(view.state)) found = { kind: 'over', view }
       else if (gate) found = { kind: 'gate', gate, view }
-      // What is wrong from the start is said at the start. Where something is drawn in place, the end tells of what
-      // comes later.
+      // Early warnings are shown now; on a live display, later ones are shown at the end.
       if (found?.kind !== 'over' && (!drawn || !context.terminal.live)) tellWarnings(context, view, told)
       if (!context.terminal.live) held = tellMachine(context, held, view)
       if (found?.kind !== 'gate') {
@@ -72,20 +66,18 @@ export async function follow(
   } catch (thrown) {
     throw seen?.machine ? leftHeld(seen.machine, thrown) : thrown
   } finally {
-    takeBack()
-    controller.abort()
     display.end(found?.kind === 'gate')
   }
 }
 
-/** Said when it begins and when it is over; whether it is on. */
+/** Remarks on changes only. Returns whether it is held. */
 function tellMachine(context: Context, held: boolean, { machine }: RunView): boolean {
   if (machine && !held) remark(context, heldLine(machine, drawing(context)))
   if (!machine && held) remark(context, SOUND_AGAIN)
   return machine !== undefined
 }
 
-/** The node went while it was held up: that is what whoever waited has to know. */
+/** The node died while it was held up: the user has to know that. */
 function leftHeld(machine: MachineView, thrown: unknown): Failure {
   const { message } = asFailure(thrown)
   return new Failure('machine_fault', machine.message, {
@@ -104,7 +96,7 @@ function tellWarnings(context: Context, { warnings }: RunView, told: Set<string>
   }
 }
 
-/** The views of a run, over losses of the node: it is started again, a few times in a row at most. */
+/** Survives losses of the node, up to a few in a row. */
 async function* steadyViews(
   context: Context,
   first: NodeClient,
@@ -134,7 +126,7 @@ async function* steadyViews(
     try {
       api = await context.connect()
     } catch (thrown) {
-      // The next round fails at once on the old connection, and counts.
+      // The next round fails on the old connection, which counts.
       if (losses >= cliLimits.reconnects) throw thrown
     }
   }
@@ -156,14 +148,15 @@ function pause({ clock }: Context, milliseconds: number, signal: AbortSignal): P
 
 interface Display {
   show(view: RunView): void
-  /** `away`: what is on the screen is in the way of what comes next. */
+  /** `away`: remove the display. */
   end(away: boolean): void
 }
 
 function displayFor(context: Context): Display {
   const { global, terminal, clock } = context
-  if (global.json) return { show: view => printJson(context, view), end: () => undefined }
-  if (global.quiet) return { show: () => undefined, end: () => undefined }
+  const end = () => undefined
+  if (global.json) return { show: view => printJson(context, view), end }
+  if (global.quiet) return { show: end, end }
   if (!terminal.live) {
     let before: RunView | undefined
     return {
@@ -171,7 +164,7 @@ function displayFor(context: Context): Display {
         printLines(context, changeLines(before, view, { now: clock.now() }))
         before = view
       },
-      end: () => undefined,
+      end,
     }
   }
   let newest: RunView | undefined

@@ -3,12 +3,12 @@ import type { Context } from '../command.ts'
 import type { Input, NodeClient } from '../node/client.ts'
 import type { GateView } from '../node/views.ts'
 import { drawing, printLines } from '../output.ts'
-import { untilLines } from '../render/show.ts'
-import { lines, oneLine, wrap } from '../render/text.ts'
+import { questionLines, untilLines } from '../render/show.ts'
+import { lines, wrap } from '../render/text.ts'
+import { interruption } from '../terminal.ts'
 
-/** An answer to a gate; `changes` are the fields that `modify` changes. */
+/** `changes`: the fields that `modify` changes. */
 export type Decision = Omit<Input<'/gates/respond'>, 'gate' | 'passphrase'>
-/** An answer to a question: words, the end of the work, or the coordinator is to see to it. */
 export type Reply = Omit<Input<'/escalations/respond'>, 'question' | 'passphrase'>
 export type GateChoice = Decision | Reply
 
@@ -17,37 +17,32 @@ export async function answerGate(api: NodeClient, { id }: GateView, choice: Gate
   else await api.gates.respond({ gate: id, ...choice })
 }
 
-/** `later` leaves it to another time, `leave` leaves the terminal. */
 export async function decideGate(context: Context, gate: GateView): Promise<GateChoice | 'later' | 'leave'> {
   return gate.kind === 'question' ? askReply(context, gate) : askGate(context, gate)
 }
 
 async function askGate(context: Context, gate: GateView): Promise<Decision | 'later' | 'leave'> {
   printLines(context, ['', ...aboutLines(context, gate)])
+  const question = '[a]pprove, [r]eject, [m]odify, [d]etails, [l]ater: '
   for (;;) {
-    const typed = await ask(context, '[a]pprove, [r]eject, [m]odify, [d]etails, [l]ater: ')
-    switch (typed?.trim().toLowerCase()) {
+    const word = await choose(['approve', 'reject', 'modify', 'details', 'later'], () => ask(context, question))
+    switch (word) {
       case undefined:
         return 'leave'
-      case 'a':
       case 'approve':
         return { decision: 'approve' }
-      case 'r':
       case 'reject': {
         const reason = (await ask(context, 'Reason (optional): '))?.trim()
         return { decision: 'reject', ...(reason && { reason }) }
       }
-      case 'm':
       case 'modify': {
         const changes = await askChanges(context, gate)
         if (changes) return { decision: 'modify', changes }
         break
       }
-      case 'd':
       case 'details':
         printLines(context, lines(JSON.stringify(gate.subject, null, 2) ?? 'There are no more details.'))
         break
-      case 'l':
       case 'later':
         return 'later'
     }
@@ -73,12 +68,12 @@ async function askReply(context: Context, gate: GateView): Promise<Reply | 'late
   return typed.trim() === '' ? 'later' : { answer: 'envelope', text: typed.trim() }
 }
 
-/** What is asked, and as much of what it is about as says something to people. */
+/** The question and the readable part of its subject. */
 export function aboutLines(context: Context, gate: GateView): readonly string[] {
-  const { paint, width, now } = drawing(context)
-  const who = gate.kind === 'question' && gate.task !== undefined ? `${oneLine(gate.task)} asks: ` : ''
+  const drawn = drawing(context)
+  const { paint, width, now } = drawn
   return [
-    ...wrap(`${who}${oneLine(gate.question)}`, width).map(line => paint('warning', line)),
+    ...questionLines(gate, drawn),
     ...subjectTexts(gate).flatMap(text =>
       lines(text).flatMap(line => wrap(line, Math.max(20, width - 2)).map(each => `  ${each}`)),
     ),
@@ -86,7 +81,7 @@ export function aboutLines(context: Context, gate: GateView): readonly string[] 
   ]
 }
 
-/** The words in a subject: a prompt, a letter, a proposal. */
+/** A prompt, a message, a conflict or a proposal. */
 function subjectTexts({ subject }: GateView): readonly string[] {
   const about = (subject ?? {}) as {
     readonly description?: unknown
@@ -98,15 +93,23 @@ function subjectTexts({ subject }: GateView): readonly string[] {
   return found.filter(text => typeof text === 'string').filter(text => text.trim() !== '')
 }
 
-/** Undefined for Ctrl-C and for the end of input. */
-export async function ask({ terminal }: Context, question: string): Promise<string | undefined> {
-  const controller = new AbortController()
-  const takeBack = terminal.onInterrupt(() => controller.abort())
-  try {
-    const typed = await terminal.ask(question, controller.signal)
-    if (typed === undefined) terminal.err('\n')
-    return typed
-  } finally {
-    takeBack()
+/** Asks until the answer is one of the words or its first letter; undefined at Ctrl-C or the end of input. */
+export async function choose<const Word extends string>(
+  words: readonly Word[],
+  asked: () => Promise<string | undefined>,
+): Promise<Word | undefined> {
+  for (;;) {
+    const typed = (await asked())?.trim().toLowerCase()
+    if (typed === undefined) return undefined
+    const word = words.find(each => typed === each || typed === each[0])
+    if (word !== undefined) return word
   }
+}
+
+/** Undefined at Ctrl-C and at the end of input. */
+export async function ask({ terminal }: Context, question: string): Promise<string | undefined> {
+  using interrupted = interruption(terminal)
+  const typed = await terminal.ask(question, interrupted.signal)
+  if (typed === undefined) terminal.err('\n')
+  return typed
 }

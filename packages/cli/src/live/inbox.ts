@@ -40,7 +40,7 @@ async function choose(
     ...(list.length > 0 ? numbered(list, context) : ['Nothing is waiting for you.']),
     terminal.paint('quiet', list.length > 0 ? 'Type a number to open one, q to quit.' : 'Watching; q to quit.'),
   ]
-  // Whoever looks at the list does not wait for it.
+  // The list does not wait for it.
   const lookAtMachine = () =>
     void machineFault(api).then(
       found => {
@@ -80,7 +80,7 @@ async function choose(
   }
 }
 
-/** No longer than the terminal is high: what has left the screen cannot be drawn again. */
+/** At most as many lines as the terminal can redraw. */
 function numbered(list: readonly GateView[], context: Context): readonly string[] {
   const room = Math.max(3, context.terminal.rows - 3)
   const [header = '', ...rows] = gatesTable(list, {
@@ -98,7 +98,7 @@ async function answer(context: Context, api: NodeClient, gate: GateView, choice:
     remark(context, 'Done.')
   } catch (thrown) {
     const { code, message } = asFailure(thrown)
-    // Somebody else was faster, or the answer does not fit: the list shows what is left.
+    // If it was already answered or the answer does not fit, the list shows what is left.
     remark(context, code === 'not_found' ? 'Somebody else has already answered.' : message)
   }
 }

@@ -1,13 +1,10 @@
 // A node that is held up by its machine, as each command tells it.
-
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { CallError } from '@parley/call'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { MachineView, RunView } from '../node/views.ts'
-import { examined, sound, status } from '../testing/doctor.ts'
+import { examined, nodeWith } from '../testing/doctor.ts'
 import { fakeNode, following } from '../testing/fake-node.ts'
+import { tempFolder } from '../testing/folder.ts'
 import { parley } from '../testing/parley.ts'
 import { FakeTerminal, screenOf } from '../testing/terminal.ts'
 import { at, runView, taskView } from '../testing/views.ts'
@@ -89,17 +86,10 @@ test('runs, inbox, gates, escalations, tasks, tree and show say it beside what t
 })
 
 test('doctor tells what really happens while the disk is full', async () => {
-  const home = mkdtempSync(join(tmpdir(), 'parley-machine-'))
-  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
-  const asked = async (found: typeof status) => {
-    const node = fakeNode({
-      '/node/status': found,
-      '/trail/verify': sound,
-      '/trail/tiers': {} as never,
-    })
-    return (await examined(home, { freeBytes: () => 1000 }, { node })).checks
-  }
-  const checks = await asked({ ...status, machine })
+  const home = tempFolder()
+  const asked = async (found: MachineView | null) =>
+    (await examined(home, { freeBytes: () => 1000 }, { node: nodeWith({ machine: found }) })).checks
+  const checks = await asked(machine)
   expect(checks.find(({ check }) => check === 'machine')).toMatchObject({
     state: 'problem',
     text: expect.stringContaining('ENOSPC at /home/mira'),
@@ -108,6 +98,6 @@ test('doctor tells what really happens while the disk is full', async () => {
   expect(disk?.remedy).toContain(
     'starts no turns and counts nothing as failed; it continues by itself when there is room',
   )
-  const well = await asked({ ...status, machine: null })
+  const well = await asked(null)
   expect(well.find(({ check }) => check === 'machine')).toMatchObject({ state: 'ok' })
 })

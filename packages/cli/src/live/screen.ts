@@ -23,7 +23,7 @@ export class Screen {
     this.#frame = frame
   }
 
-  /** Something has changed. Draws now, or as soon as the last drawing is long enough ago. */
+  /** Draws now, or when the shortest interval has passed. */
   changed(): void {
     if (this.#waiting) {
       this.#wanted = true
@@ -42,7 +42,7 @@ export class Screen {
     )
   }
 
-  /** Times move on even where nothing happens. */
+  /** Redraws for elapsed times. */
   tick(): void {
     this.#ticking?.()
     this.#ticking = this.#clock.after(
@@ -55,14 +55,13 @@ export class Screen {
     )
   }
 
-  /** The newest frame stays where it is; what is written next comes below it. */
+  /** Leaves the newest frame on the screen. */
   finish(): void {
     this.pause()
     this.#draw()
     this.#drawn = 0
   }
 
-  /** Takes the frame away, so that something else can be written in its place. */
   clear(): void {
     this.pause()
     if (this.#drawn > 0) this.#terminal.out(`${BEGIN}${up(this.#drawn)}\x1b[J${END}`)
@@ -79,7 +78,7 @@ export class Screen {
 
   #draw(): void {
     const lines = this.#frame()
-    // Each line is cleared behind its end, so that nothing flickers; what was below the frame goes at the end.
+    // Clears the rest of each line, then everything below: no flicker.
     const text = lines.map(line => `${line}\x1b[K\n`).join('')
     this.#terminal.out(`${BEGIN}${up(this.#drawn)}${text}\x1b[J${END}`)
     this.#drawn = lines.length

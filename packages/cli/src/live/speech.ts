@@ -6,13 +6,13 @@ import type { Terminal } from '../terminal.ts'
 export class Speech {
   readonly #terminal: Terminal
   readonly #watched: boolean
-  /** The newest of what was shown. */
+  /** The end of what was shown. */
   #shown = ''
   begun = false
-  /** Half of a character whose other half has not come yet. */
+  /** The first half of a surrogate pair. */
   #half = ''
 
-  /** `watched`: somebody sees it as it comes. */
+  /** `watched`: print text as it arrives. */
   constructor(terminal: Terminal, watched: boolean) {
     this.#terminal = terminal
     this.#watched = watched
@@ -26,12 +26,11 @@ export class Speech {
     if (this.#watched) this.#show(harmless(whole))
   }
 
-  /** What comes next begins at the beginning of a line. */
   endLine(): void {
     if (this.#shown !== '' && !this.#shown.endsWith('\n')) this.#show('\n')
   }
 
-  /** The answer itself (ALP-ASK-04: not all that was said on the way), unless it was seen already. */
+  /** Prints the answer (ALP-ASK-04: not everything that was said on the way), unless it was shown. */
   conclude(answer: string): void {
     const text = harmless(answer)
     if (text === '' || flat(this.#shown).includes(flat(text))) return

@@ -1,6 +1,5 @@
-// The node as commands call it: its operations as members, `node.runs.show({ run })`, typed by what the node registers.
-// Runs are named by id, by its beginning or as `last`. A call rejects with the operation's error; `asFailure` knows
-// them.
+// The operations of the node as members: `node.runs.show({ run })`, typed by what the node registers. A call rejects
+// with the error of the operation, which `asFailure` understands.
 import {
   type CallMembers,
   type ClientCallOptions,
@@ -12,6 +11,7 @@ import {
   type StreamMembers,
 } from '@parley/call'
 import type { NodeOperations } from '@parley/node'
+import type { MachineView } from './views.ts'
 
 export type NodePath = keyof NodeOperations & string
 export type Input<Path extends NodePath> = Given<InputOf<NodeOperations, Path>>
@@ -19,7 +19,7 @@ export type Output<Path extends NodePath> = OutputOf<NodeOperations, Path>
 
 export type NodeClient = CallMembers<NodeOperations> & { readonly streams: StreamMembers<NodeOperations> }
 
-/** How operations are called, by path. What holds for all of them, such as a token, is added here. */
+/** Calls by path. What applies to all of them, such as a token, is added here. */
 export interface Calls {
   call(path: string, input: unknown, options?: ClientCallOptions): Promise<unknown>
   subscribe(path: string, input: unknown, options?: ClientSubscribeOptions): AsyncIterable<unknown>
@@ -35,7 +35,7 @@ export function nodeClient({ call, subscribe }: Calls): NodeClient {
   }) as NodeClient
 }
 
-/** The calls that `open` gives, asked for once, when the first of them is made. */
+/** Opens at the first call. */
 export function onFirstUse(open: () => Promise<Calls>): Calls {
   let opened: Promise<Calls> | undefined
   const calls = () => (opened ??= open())
@@ -48,11 +48,7 @@ export function onFirstUse(open: () => Promise<Calls>): Calls {
   }
 }
 
-/**
- * The fault of the machine that holds all work up, if there is one. A node of another version may say nothing of it.
- */
-export async function machineFault(
-  api: NodeClient,
-): Promise<NonNullable<Output<'/node/status'>['machine']> | undefined> {
+/** What holds the node up. A node of another version may not say. */
+export async function machineFault(api: NodeClient): Promise<MachineView | undefined> {
   return (await api.node.status({})).machine ?? undefined
 }

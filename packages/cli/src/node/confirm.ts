@@ -1,5 +1,5 @@
-// The passphrase that answers may need: asked for where the node wants it and somebody is there to type it, or read
-// from standard input where they say so. It is never an argument, and it is forgotten soon.
+// The passphrase that answers may require: asked for when the node wants it, or read from standard input. It is never
+// an argument, and it is soon forgotten.
 import type { Clock } from '@parley/core'
 import type { FlagSpec } from '../command.ts'
 import { asFailure, Failure } from '../failure.ts'
@@ -7,18 +7,13 @@ import { cliLimits } from '../limits.ts'
 import type { Terminal } from '../terminal.ts'
 import type { Calls, NodePath } from './client.ts'
 
-/** For every command that answers. */
 export const PASSPHRASE_FLAG = {
-  'passphrase-stdin': {
-    type: 'boolean',
-    summary: 'Read the passphrase from standard input, if answers require one (gates.confirm)',
-  },
+  'passphrase-stdin': { summary: 'Read the passphrase from standard input, if answers require one (gates.confirm)' },
 } as const satisfies Readonly<Record<string, FlagSpec>>
 
 export interface Confirming {
   readonly terminal: Terminal
   readonly clock: Clock
-  /** Somebody can be asked. */
   readonly asks: boolean
   readonly fromInput: boolean
 }
@@ -29,55 +24,33 @@ const ANSWERS: ReadonlySet<string> = new Set<NodePath>([
   '/workspaces/salvage',
 ])
 
-/** Answers carry the passphrase, as far as the node wants one. */
-export function confirming(calls: Calls, options: Confirming): Calls {
-  const known = new KnownPassphrase(options)
-  return {
-    ...calls,
-    call: (path, input, more) =>
-      ANSWERS.has(path)
-        ? known.use(passphrase => calls.call(path, { ...(input as object), passphrase }, more))
-        : calls.call(path, input, more),
+export function confirming(calls: Calls, { terminal, clock, asks, fromInput }: Confirming): Calls {
+  let passphrase: string | undefined
+  let since = 0
+  const keep = (given: string) => {
+    passphrase = given
+    since = clock.now() / 1000
   }
-}
-
-class KnownPassphrase {
-  readonly #options: Confirming
-  #passphrase: string | undefined
-  #since = 0
-
-  constructor(options: Confirming) {
-    this.#options = options
-  }
-
-  async use<T>(act: (passphrase: string | undefined) => Promise<T>): Promise<T> {
+  const answer: Calls['call'] = async (path, input, more) => {
     for (let attempt = 0; ; attempt++) {
-      const passphrase = await this.#recent()
+      if (fromInput && passphrase === undefined) keep(firstLine(await terminal.input()))
+      // A recent passphrase also serves the next gate of the plan.
+      if (!fromInput && clock.now() / 1000 - since > cliLimits.passphraseMs) passphrase = undefined
       try {
-        return await act(passphrase)
+        return await calls.call(path, { ...(input as object), passphrase }, more)
       } catch (thrown) {
         const { code } = asFailure(thrown)
-        this.#passphrase = undefined
+        passphrase = undefined
         if (code !== 'passphrase_required' && code !== 'passphrase_wrong') throw thrown
-        const { asks, fromInput, terminal } = this.#options
         if (!asks || fromInput || attempt >= cliLimits.passphraseTries) throw thrown
         if (code === 'passphrase_wrong') terminal.err('Wrong passphrase.\n')
-        this.#keep(await askPassphrase(terminal, 'Passphrase: '))
+        keep(await askPassphrase(terminal, 'Passphrase: '))
       }
     }
   }
-
-  /** What was typed a moment ago is good for the next gate of the same plan. */
-  async #recent(): Promise<string | undefined> {
-    const { fromInput, terminal, clock } = this.#options
-    if (fromInput && this.#passphrase === undefined) this.#keep(firstLine(await terminal.input()))
-    if (!fromInput && clock.now() / 1000 - this.#since > cliLimits.passphraseMs) this.#passphrase = undefined
-    return this.#passphrase
-  }
-
-  #keep(passphrase: string): void {
-    this.#passphrase = passphrase
-    this.#since = this.#options.clock.now() / 1000
+  return {
+    ...calls,
+    call: (path, input, more) => (ANSWERS.has(path) ? answer : calls.call)(path, input, more),
   }
 }
 
@@ -85,7 +58,6 @@ export function firstLine(text: string): string {
   return text.split(/\r?\n/, 1)[0] ?? ''
 }
 
-/** Refuses with `interrupted` where nobody typed anything to the end. */
 export async function askPassphrase(terminal: Terminal, question: string): Promise<string> {
   const typed = await terminal.askSecret(question)
   if (typed !== undefined) return typed

@@ -102,16 +102,12 @@ test('the inside of a workspace is reached with the token', async () => {
   expect(tokens).toEqual(['secret-token'])
 })
 
-test('a workspace whose node is away ends with 4, and no node is started', async () => {
-  const failure = await failureOf(
-    inside(api => api.workspaces.block({ reason: 'x' }), { PARLEY_SOCKET: join(folder, 'other.sock') }),
-  )
-  expect(failure).toMatchObject({ code: 'node_unreachable', exitCode: 4 })
-})
-
-test('a token without a socket is refused', async () => {
-  const failure = await failureOf(inside(api => api.workspaces.block({ reason: 'x' }), { PARLEY_SOCKET: '' }))
-  expect(failure).toMatchObject({ code: 'no_workspace', exitCode: 5 })
+test.each([
+  ['a workspace whose node is away ends with 4, and no node is started', '/nowhere/other.sock', 'node_unreachable', 4],
+  ['a token without a socket is refused', '', 'no_workspace', 5],
+])('%s', async (_, socket, code, exitCode) => {
+  const failure = await failureOf(inside(api => api.workspaces.block({ reason: 'x' }), { PARLEY_SOCKET: socket }))
+  expect(failure).toMatchObject({ code, exitCode })
 })
 
 test('a token that is gone is told as a turn that is over', async () => {

@@ -26,13 +26,12 @@ export function connector(
     anyVersion = false,
     env: more = {},
   }: ConnectChoice = {}) => {
-    // Most of the time that a short command takes is reading code: what does not need a node does not read it.
+    // Loading code dominates short commands, so only this loads the way to a node.
     const { connectNode } = await import('@parley/node/commands')
     if (start && !create) await refuseSlip(profile, env)
     await refuseStopped(profile, env)
     const connected = await connectNode({
       ...(profile !== undefined && { profile }),
-      // A node that is there to stay does not stop by itself.
       env: { ...env, ...more, ...(lasting && { PARLEY_IDLE_TIMEOUT: '0' }) },
       start,
       anyVersion,
@@ -44,10 +43,7 @@ export function connector(
   }
 }
 
-/**
- * Inside a workspace: its node is the one that is there, at the socket that it named, and it is never started from
- * here.
- */
+/** Inside a workspace the node at the named socket is used; none is ever started. */
 async function inside(file: string, { env, clock }: Surroundings): Promise<Calls> {
   const socket = env.PARLEY_SOCKET
   if (!socket) {
@@ -105,7 +101,6 @@ function away(socket: string, cause: unknown): Failure {
   })
 }
 
-/** Every call carries the token of a workspace, where there is one. */
 function callsOver(client: Client, token: string | undefined): Calls {
   const auth = token === undefined ? {} : { authToken: token }
   const named = (path: string) => path.split('/').slice(1) as [service: string, op: string]

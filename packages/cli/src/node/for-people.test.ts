@@ -11,12 +11,8 @@ const MARKER = 'run_1/ws_1/1'
 const SOCKET = '/p/default/call.sock'
 
 test('decisions are refused inside a turn, and reading and beginning a run are not', async () => {
-  const done: string[] = []
   const node = fakeNode({
-    '/gates/respond': async () => {
-      done.push('respond')
-      return { run: 'run_1', gates: [] }
-    },
+    '/gates/respond': { run: 'run_1', gates: [] },
     '/gates/list': { gates: [] },
     '/solve/start': { run: 'run_1', warnings: [] },
   })
@@ -27,9 +23,9 @@ test('decisions are refused inside a turn, and reading and beginning a run are n
   expect(failure.next.join()).toContain('parley ws block')
   expect(await inside.gates.list({})).toEqual({ gates: [] })
   expect(await inside.solve.start({ intent: 'x', project: '/p', approved: false })).toMatchObject({ run: 'run_1' })
-  expect(done).toEqual([])
+  expect(node.asked('/gates/respond')).toEqual([])
   await nodeClient(forPeople(node, async () => undefined)).gates.respond(approval)
-  expect(done).toEqual(['respond'])
+  expect(node.asked('/gates/respond')).toEqual([approval])
 })
 
 test('a marker in the own environment counts, unless it is that of a turn of another node', async () => {

@@ -1,13 +1,9 @@
-// What only people may do. An agent runs as the same user as the person, so where it leaves its token away the node
-// takes it for the person. The command refuses, as far as it can see that a turn started it: this stops accidents, not
-// attackers (docs/guide/gates.md).
+// What only people may do. An agent runs as the same user, so without its token the node would take it for the person.
+// The command refuses if it can see that a turn started it: this stops accidents, not attackers (docs/guide/gates.md).
 import { Failure } from '../failure.ts'
 import type { Calls, NodePath } from './client.ts'
 
-/**
- * Decisions over runs, people, money, peers, keys and the record. Reading is free, and so is beginning a run of one's
- * own.
- */
+/** Decisions about runs, people, money, peers, keys and the record. Reading and starting runs are free. */
 const FOR_PEOPLE: ReadonlySet<string> = new Set<NodePath>([
   '/gates/respond',
   '/escalations/respond',
@@ -34,7 +30,7 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set<NodePath>([
   '/node/stop',
 ])
 
-/** `turn` says whose turn this process belongs to, if to any; it is asked before each such act. */
+/** `turn`: the turn that this process belongs to, looked up before each such call. */
 export function forPeople(calls: Calls, turn: () => Promise<string | undefined>): Calls {
   return {
     ...calls,
@@ -46,10 +42,7 @@ export function forPeople(calls: Calls, turn: () => Promise<string | undefined>)
   }
 }
 
-/**
- * Of the node at `socket`: a command inside a turn of one node may do as people do at another, for instance in the
- * tests of a program.
- */
+/** Of the node at `socket`: an agent may act as a person on another node, for instance in tests. */
 export async function turnAt(
   socket: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -57,7 +50,7 @@ export async function turnAt(
   const { turnsAbove } = await import('@parley/node/commands')
   const turns = await turnsAbove(env)
   const told = turns.filter(turn => turn.socket !== undefined)
-  // Where none says which node it belongs to, it may be this one.
+  // A turn that does not name its node may be of this one.
   return (told.length === 0 ? turns[0] : told.find(turn => turn.socket === socket))?.marker
 }
 

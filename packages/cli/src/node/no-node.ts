@@ -1,5 +1,4 @@
-// Why there is no node to talk to, as far as it can be seen from outside: a profile that was mistyped, a configuration
-// that is not valid, a key that is lost, a process that does not answer.
+// Why there is no node to talk to: a mistyped profile, an invalid configuration, a lost key, a hanging process.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { CallError } from '@parley/call'
@@ -7,12 +6,9 @@ import { type Clock, ParleyError } from '@parley/core'
 import type { Environment } from '../command.ts'
 import { Failure } from '../failure.ts'
 import { cliLimits } from '../limits.ts'
-import { suggest } from '../line/suggest.ts'
+import { suggest } from '../line/words.ts'
 
-/**
- * A profile that somebody names and that is not there is more likely mistyped than wanted: reading commands do not make
- * it.
- */
+/** A named profile that does not exist is probably mistyped: reading commands do not create it. */
 export async function refuseSlip(flag: string | undefined, env: Environment['env']): Promise<void> {
   if (flag === undefined && !env.PARLEY_PROFILE) return
   const paths = await pathsOf(flag, env)
@@ -36,10 +32,7 @@ async function pathsOf(flag: string | undefined, env: Environment['env']) {
   return paths.ok ? paths.value : undefined
 }
 
-/**
- * What can be seen from here of why a node is not there: a configuration that is not valid, a lost key, or a process
- * that does not answer.
- */
+/** A better error if the cause is visible from here. */
 export async function explained(
   error: ParleyError,
   flag: string | undefined,
@@ -56,7 +49,7 @@ export async function explained(
   }
   const paths = await pathsOf(flag, env)
   const pid = paths && readNodeFile(paths.nodeFile)?.pid
-  // It does not listen any more and has not ended: whoever asked for its stop wants to know.
+  // It no longer listens but has not ended, which somebody who stopped it wants to know.
   if (error.code === 'node_not_running' && pid !== undefined && isLeftNode(pid))
     return new ParleyError(error.code, error.message, {
       retryable: true,
@@ -78,9 +71,7 @@ function unwritable(error: ParleyError, code: string): Failure {
   })
 }
 
-/**
- * A process that was stopped (SIGSTOP, Ctrl-Z) is told at once, where the system shows it; nobody has to wait for it.
- */
+/** A node that was stopped (SIGSTOP, Ctrl-Z) is reported at once. */
 export async function refuseStopped(flag: string | undefined, env: Environment['env']): Promise<void> {
   const { readNodeFile } = await import('@parley/node/commands')
   const paths = await pathsOf(flag, env)
@@ -105,35 +96,11 @@ function unanswered(
   })
 }
 
-/** The state stands behind the name, which is in brackets and may contain anything. */
-function isStopped(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const runtime = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T') && runtime.includes('node')
-  } catch {
-    return false
-  }
-}
-
-/** It is there, and did not say anything. */
 function silent({ code, cause }: ParleyError): boolean {
   if (code === 'node_start_failed') return true
   return code === 'node_unreachable' && cause instanceof CallError && cause.code === 'TIMEOUT'
 }
 
-/**
- * A number from a file may belong to any process by now: only where the system shows that it is a node does it count.
- */
-function isLeftNode(pid: number): boolean {
-  try {
-    return !hasEnded(pid) && /node|parley/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
-  } catch {
-    return false
-  }
-}
-
-/** Resolves to whether the process has ended by the time that a stop may take. */
 export async function endedInTime(pid: number, clock: Clock): Promise<boolean> {
   for (let waited = 0; !hasEnded(pid); waited += cliLimits.downLookMs) {
     if (waited >= cliLimits.downMs) return false
@@ -142,15 +109,29 @@ export async function endedInTime(pid: number, clock: Clock): Promise<boolean> {
   return true
 }
 
-/** One that nobody has collected yet has ended as well. */
-function hasEnded(pid: number): boolean {
-  if (!isThere(pid)) return true
+/** What the system shows of a process; nothing outside Linux. The state follows the name, which may hold brackets. */
+function seen(pid: number): { readonly state: string | undefined; readonly command: string } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z')
+    return { state: stat[stat.lastIndexOf(')') + 2], command: readFileSync(`/proc/${pid}/cmdline`, 'utf8') }
   } catch {
-    return !isThere(pid)
+    return undefined
   }
+}
+
+function isStopped(pid: number): boolean {
+  const process = seen(pid)
+  return process?.state === 'T' && process.command.includes('node')
+}
+
+/** By now the number may belong to any process: it counts only if the system shows a node. */
+function isLeftNode(pid: number): boolean {
+  return !hasEnded(pid) && /node|parley/.test(seen(pid)?.command ?? '')
+}
+
+/** A zombie has ended, too. */
+function hasEnded(pid: number): boolean {
+  return !isThere(pid) || seen(pid)?.state === 'Z'
 }
 
 function isThere(pid: number): boolean {

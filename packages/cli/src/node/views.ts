@@ -2,23 +2,19 @@
 import type { Input, Output } from './client.ts'
 
 export type NodeStatus = Output<'/node/status'>
-/** What holds a node up. */
 export type MachineView = NonNullable<NodeStatus['machine']>
 export type RunSummaryView = Output<'/runs/list'>['runs'][number]
 export type RunView = Output<'/runs/show'>
 export type RunState = RunView['state']
-/** One whose record is damaged is listed, and cannot be shown. */
+/** A run with a damaged record is listed but cannot be shown. */
 export type ListedState = RunSummaryView['state']
 export type PlanTaskView = RunView['tasks'][number]
 export type TaskState = PlanTaskView['state']
-/** An attempt at a task, or a judgement of one. */
 export type StepView = PlanTaskView['steps'][number]
 export type UsageView = RunView['usage']
 export type GateView = Output<'/gates/list'>['gates'][number]
 export type BudgetView = Output<'/budgets/list'>['budgets'][number]
-/** What the profile has spent today. */
 export type TodayView = Output<'/budget/today'>
-/** What can be raised. */
 export type BudgetLimit = Input<'/budgets/raise'>['dimension']
 export type UserView = Output<'/users/list'>['users'][number]
 export type TrailPage = Output<'/trail/query'>

@@ -1,5 +1,4 @@
-// What a person reads when a run is over: the verdict, the tasks that matter, the files, where the result is and how to
-// look at it.
+// What a person reads when a run is over: the verdict, the troubles, the files, and where the result is.
 import { cliLimits } from '../limits.ts'
 import type { PlanTaskView, RunState, RunView } from '../node/views.ts'
 import { between, duration, plural, shortHash, shortId, spendInFull } from './format.ts'
@@ -8,7 +7,7 @@ import { warningLines } from './plan.ts'
 import { answerLines } from './steps.ts'
 import { type Drawing, fileNotes } from './tasks.ts'
 import { cut, oneLine } from './text.ts'
-import { SYMBOLS } from './tree.ts'
+import { symbolOf } from './tree.ts'
 
 const VERDICTS: Readonly<Record<RunState, string>> = {
   waiting: 'Waiting for an answer',
@@ -38,7 +37,7 @@ export function endingLines(view: RunView, drawing: Drawing): readonly string[] 
 
 function troubles(view: RunView): readonly string[] {
   const known = oneLine(view.reason ?? '')
-  // The reason of the run is that of a task; what it says already is not said again.
+  // The reason of the run often repeats the note of a task.
   const isTold = (task: PlanTaskView) =>
     task.note !== undefined && fileNotes(task).length === 0 && known.includes(oneLine(task.note))
   return view.tasks
@@ -46,7 +45,7 @@ function troubles(view: RunView): readonly string[] {
     .map(task => {
       const note = task.note && !known.includes(oneLine(task.note)) ? `: ${oneLine(task.note)}` : ''
       const files = fileNotes(task).map(text => ` (${text})`)
-      return `  ${SYMBOLS[task.state]} ${oneLine(task.title)} ${task.state}${note}${files.join('')}`
+      return `  ${symbolOf(task.state)} ${oneLine(task.title)} ${task.state}${note}${files.join('')}`
     })
 }
 

@@ -18,14 +18,18 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(ms / day)}d${two(Math.floor((ms % day) / hour))}h`
 }
 
-/** From one timestamp to another, or to now; undefined where there is none. */
 export function between(from: string | undefined, to: string | undefined, now: Ticks): number | undefined {
   const start = from === undefined ? undefined : ticksOf(from)
   if (start === undefined) return undefined
   return durationMs(start, (to === undefined ? undefined : ticksOf(to)) ?? now)
 }
 
-/** Any ISO timestamp in UTC; the trail's own form is read to the microsecond. */
+export function lasted(from: string | undefined, to: string | undefined, now: Ticks): string {
+  const passed = between(from, to, now)
+  return passed === undefined ? '' : duration(passed)
+}
+
+/** Any ISO timestamp in UTC; that of the trail to the microsecond. */
 export function ticksOf(text: string): Ticks | undefined {
   const exact = parseTimestamp(text)
   if (exact !== undefined) return exact
@@ -88,7 +92,6 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${value} ${value === 1 ? one : many}`
 }
 
-/** What a task or a run cost, where the agents told it: `$0.02`, else its tokens, else nothing. */
 export function spend(usage: UsageView): string {
   if (usage.usd !== undefined) return money(usage.usd)
   const tokens = tokensOf(usage)
@@ -105,7 +108,6 @@ export function spendInFull(usage: UsageView): string {
   return spendParts(usage).toReversed().join(' · ')
 }
 
-/** The money first, which is what matters where there is little room. */
 export function spendParts(usage: UsageView): readonly string[] {
   const parts = usage.usd === undefined ? [] : [money(usage.usd)]
   if (tokensOf(usage) === undefined) return parts
@@ -115,16 +117,13 @@ export function spendParts(usage: UsageView): readonly string[] {
 
 const SHORT_ID = 10
 
-/** The prefix and the part of an id that tells the time: enough to name it again. */
+/** The prefix and the time of an id: enough to name it again. */
 export function shortId(id: string): string {
   const mark = id.lastIndexOf('_')
   return mark < 0 ? id.slice(0, SHORT_ID + 4) : id.slice(0, mark + 1 + SHORT_ID)
 }
 
-/**
- * Enough of a gate's or a question's id to name it again; those of one plan are as old as each other, so it is longer
- * than a run's.
- */
+/** Longer than a run's: the gates of one plan are equally old. */
 export function shortGate({ id }: { readonly id: string }): string {
   const mark = id.lastIndexOf('_')
   return id.slice(0, mark + 1 + SHORT_GATE)

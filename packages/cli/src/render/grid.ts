@@ -1,5 +1,4 @@
-// Rows of cells that fit a width: columns as wide as their content, the flexible ones give way first, then the least
-// important go. Tables and the tree of tasks are both drawn with it.
+// Rows of cells that fit a width: flexible columns shrink first, then the least important are dropped.
 import { cliLimits } from '../limits.ts'
 import { type Paint, plain, type Tone } from './paint.ts'
 import { fit, widthOf } from './text.ts'
@@ -7,18 +6,17 @@ import { fit, widthOf } from './text.ts'
 export interface Column {
   readonly header?: string
   readonly align?: 'left' | 'right'
-  /** May be cut. */
   readonly flexible?: boolean
-  /** What a flexible column keeps as long as another can go. */
+  /** It is not cut further while a column can be dropped. */
   readonly least?: number
-  /** Given up where there is no room: the highest number first. Without one, never. */
+  /** The column with the highest number is dropped first; one without is never dropped. */
   readonly optional?: number
 }
 
 export interface Cell {
   readonly text: string
   readonly tone?: Tone
-  /** Paints the text as it was cut, where one tone is not enough. It must not change the width. */
+  /** Paints the cut text if one tone is not enough. It must not change the width. */
   readonly dress?: (text: string, paint: Paint) => string
 }
 
@@ -41,11 +39,25 @@ export function grid(
   return [...header, ...cells].map(row => line(columns, row, widths, paint))
 }
 
+/** Each column has a function for its cells. */
+export function table<T>(
+  items: readonly T[],
+  columns: readonly (Column & { readonly header: string; readonly of: (item: T) => Cell | string })[],
+  { width, paint }: { readonly width: number; readonly paint: Paint },
+): readonly string[] {
+  return grid(
+    columns,
+    items.map(item => columns.map(({ of }) => of(item))),
+    width,
+    paint,
+  )
+}
+
 function asCell(cell: Cell | string): Cell {
   return typeof cell === 'string' ? { text: cell } : cell
 }
 
-/** Columns for each, 0 for one that is not shown. */
+/** 0 for a column that is not shown. */
 function layout(columns: readonly Column[], rows: readonly (readonly Cell[])[], width: number): number[] {
   const content = columns.map((_, index) => Math.max(0, ...rows.map(row => widthOf(row[index]!.text))))
   const natural = columns.map((column, index) =>
@@ -61,7 +73,7 @@ function layout(columns: readonly Column[], rows: readonly (readonly Cell[])[], 
       .sort((one, other) => other.spare - one.spare)
     const spare = give.reduce((sum, each) => sum + each.spare, 0)
     if (spare >= over) {
-      // The one with most to spare gives way, a column at a time, so that all end up alike.
+      // One character at a time from the widest, so that all end up alike.
       widths[give[0]!.index]!--
       continue
     }
@@ -76,7 +88,7 @@ function leastOf({ least = cliLimits.narrowest }: Column): number {
   return least
 }
 
-/** Nothing can be left out any more: the flexible ones are cut to what there is. */
+/** No column can be dropped any more. */
 function squeezed(columns: readonly Column[], widths: readonly number[], room: number): number[] {
   const flexible = columns.findIndex((column, index) => column.flexible && widths[index]! > 0)
   const over = total(widths) - room

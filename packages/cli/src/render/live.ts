@@ -1,5 +1,5 @@
-// One frame of the live view: the head, the tree of tasks, the total. A frame never has more lines than fit, since
-// lines that have left the screen cannot be drawn again: then tasks that nothing happens to are left out and counted.
+// One frame of the live view: the head, the tree of tasks, the total. Lines that have scrolled away cannot be redrawn,
+// so a frame fits the height: idle tasks are left out and counted.
 import { isOver, type ListedState, type PlanTaskView, type RunView } from '../node/views.ts'
 import { between, duration, shortId, spendParts } from './format.ts'
 import { heldLine } from './machine.ts'
@@ -25,7 +25,6 @@ export function liveFrame(view: RunView, drawing: Drawing & { readonly height: n
   const head = `${paint('strong', title)}${room >= 10 ? `  ${paint('quiet', id)}` : ''}`
   const held = view.machine ? [heldLine(view.machine, drawing, width)] : []
   const tasks = inHeight(taskLines(view.tasks, drawing), Math.max(1, height - 2 - held.length), drawing)
-  // Of a run that is over, the ending tells the total.
   return [head, ...tasks, ...held, ...(isOver(view.state) ? [] : [totalLine(view, drawing)])]
 }
 
@@ -46,7 +45,7 @@ function waitsText({ state, machine, gates }: RunView): string {
   return gates.length > 0 ? `${state}, waits for you` : state
 }
 
-/** What somebody who watches wants to see last of all when there is no room. */
+/** What is left out first. */
 const DULL: readonly (readonly PlanTaskView['state'][])[] = [
   ['cancelled', 'waiting'],
   ['done', 'ready'],

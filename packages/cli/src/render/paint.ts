@@ -1,5 +1,4 @@
-// Colours by meaning, so that a renderer says what something is and not how it looks. Without colour every one of them
-// is the text itself.
+// Colours by meaning: a renderer says what something is, not how it looks.
 import { styleText } from 'node:util'
 
 const STYLES = {

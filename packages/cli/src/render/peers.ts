@@ -2,11 +2,10 @@
 import type { Ticks } from '@parley/core'
 import type { AnswerView, IdentityView, PeerView, PendingView } from '../node/views.ts'
 import { ago, count, money } from './format.ts'
-import { grid } from './grid.ts'
+import { table } from './grid.ts'
 import type { Drawing } from './tasks.ts'
 import { oneLine } from './text.ts'
 
-/** The command that somebody else pastes to pin this profile. */
 export function pinningLine(invitation: string): string {
   return `parley peers add ${invitation}`
 }
@@ -23,28 +22,24 @@ export function identityLines({ profile, pubkey, fingerprint, spoken, listening 
   ])
 }
 
-export function peersTable(peers: readonly PeerView[], { width, paint }: Drawing): readonly string[] {
-  return grid(
+export function peersTable(peers: readonly PeerView[], drawing: Drawing): readonly string[] {
+  return table(
+    peers,
     [
-      { header: 'PEER' },
-      { header: 'ALIAS', flexible: true, optional: 3 },
-      { header: 'ADDRESS', flexible: true, optional: 2 },
-      { header: 'MAY', flexible: true, optional: 1 },
-      { header: 'RATE', align: 'right', optional: 4 },
-      { header: 'TODAY', align: 'right', optional: 5 },
-      { header: 'FINGERPRINT', optional: 6 },
+      { header: 'PEER', of: ({ id }) => oneLine(id) },
+      { header: 'ALIAS', flexible: true, optional: 3, of: ({ alias = '' }) => oneLine(alias) },
+      { header: 'ADDRESS', flexible: true, optional: 2, of: addressOf },
+      {
+        header: 'MAY',
+        flexible: true,
+        optional: 1,
+        of: peer => ({ text: mayOf(peer), ...(peer.allow.length === 0 && { tone: 'warning' }) }),
+      },
+      { header: 'RATE', align: 'right', optional: 4, of: ({ per_minute }) => `${per_minute}/min` },
+      { header: 'TODAY', align: 'right', optional: 5, of: spentOf },
+      { header: 'FINGERPRINT', optional: 6, of: ({ fingerprint }) => fingerprint },
     ],
-    peers.map(peer => [
-      oneLine(peer.id),
-      oneLine(peer.alias ?? ''),
-      addressOf(peer),
-      { text: mayOf(peer), ...(peer.allow.length === 0 && { tone: 'warning' as const }) },
-      `${peer.per_minute}/min`,
-      spentOf(peer),
-      peer.fingerprint,
-    ]),
-    width,
-    paint,
+    drawing,
   )
 }
 

@@ -1,11 +1,10 @@
-// The plan before it is approved: the tree of tasks, and on request every task in full, with what is run, what it may
-// change and who judges it. A person who says yes has seen it.
+// The plan before it is approved: the tree of tasks, and on request every task in full.
 import { commandText, describeAgent, type Team } from '@parley/node'
 import type { PlanTaskView, RunView } from '../node/views.ts'
 import { duration, plural, shortId } from './format.ts'
 import type { Paint } from './paint.ts'
 import { type Drawing, taskLines } from './tasks.ts'
-import { cut, lines, oneLine, wrap } from './text.ts'
+import { cut, labelled, oneLine } from './text.ts'
 
 type TeamAgent = Team['agents'][string]
 type PlannedTask = Team['plan'][number]
@@ -20,13 +19,10 @@ export function planLines(view: RunView, drawing: Drawing): readonly string[] {
   ]
 }
 
-/** `team` is known where a team file was given. */
 export function planDetails(view: RunView, team: Team | undefined, drawing: Drawing): readonly string[] {
   const { paint, width } = drawing
-  const rows = (list: readonly (readonly [string, string])[], indent: string) =>
-    list.flatMap(([name, text]) => labelled(name, text, indent, width))
   return [
-    ...rows(
+    ...labelled(
       [
         ['run', view.run],
         ['project', view.project],
@@ -34,27 +30,18 @@ export function planDetails(view: RunView, team: Team | undefined, drawing: Draw
         ...(team ? [['limits', limitsOf(team)] as const] : []),
         ['asked', view.gates[0]?.question ?? ''],
       ],
-      '',
+      width,
     ),
     '',
     ...view.tasks.flatMap(task => [
       `${paint('strong', oneLine(task.id))}: ${oneLine(task.title)}`,
-      ...rows(taskFacts(task, view.intent, team), '  '),
+      ...labelled(taskFacts(task, view.intent, team), width - 2).map(line => `  ${line}`),
       '',
     ]),
     ...(team ? [] : [paint('quiet', 'To see what its agent runs: parley agents, parley config')]),
     paint('quiet', `Answer here, or later with \`parley approve ${shortId(view.run)}\`.`),
   ]
 }
-
-/** With a heading each; a text of several lines keeps them. */
-function labelled(name: string, text: string, indent: string, width: number): readonly string[] {
-  const margin = indent.length + LABEL
-  const wrapped = lines(text.trim()).flatMap(line => wrap(line, Math.max(20, width - margin)))
-  return wrapped.map((line, index) => `${indent}${(index === 0 ? name : '').padEnd(LABEL)}${line}`.trimEnd())
-}
-
-const LABEL = 9
 
 function taskFacts(task: PlanTaskView, intent: string, team: Team | undefined): readonly (readonly [string, string])[] {
   const planned = team?.plan.find(({ id }) => id === task.id)
@@ -84,12 +71,11 @@ function agentOf(team: Team | undefined, name: string): TeamAgent | undefined {
   return team && Object.hasOwn(team.agents, name) ? team.agents[name] : undefined
 }
 
-/** Those who take over where the one before cannot work. */
 function insteadOf(names: readonly string[] = [], team: Team | undefined): readonly (readonly [string, string])[] {
   return names.flatMap(name => [['or', name] as const, ...runsOf(agentOf(team, name))])
 }
 
-/** What is started, and what it is given of the node's surroundings: names only of what is passed on. */
+/** What runs and what it gets; of passed variables only the names. */
 function runsOf(agent: TeamAgent | undefined): readonly (readonly [string, string])[] {
   if (!agent) return []
   const { runs, facts } = describeAgent(agent)

@@ -10,48 +10,33 @@ import type {
   RunSummaryView,
   UserView,
 } from '../node/views.ts'
-import { ago, between, bytes, count, duration, money, shortGate, shortId, spend } from './format.ts'
-import { grid } from './grid.ts'
+import { ago, between, bytes, count, duration, lasted, money, shortGate, shortId, spend } from './format.ts'
+import { table } from './grid.ts'
 import { RUN_TONES } from './live.ts'
 import { type Drawing, fileNotes, successionNotes } from './tasks.ts'
 import { oneLine, wrap } from './text.ts'
-import { SYMBOLS, TONES } from './tree.ts'
+import { symbolOf, toneOf } from './tree.ts'
 
-export function runsTable(runs: readonly RunSummaryView[], { width, now, paint }: Drawing): readonly string[] {
-  return grid(
+export function runsTable(runs: readonly RunSummaryView[], drawing: Drawing): readonly string[] {
+  const { now } = drawing
+  const known = (run: RunSummaryView, text: string) => (run.state === 'damaged' ? '' : text)
+  return table(
+    runs,
     [
-      { header: 'RUN' },
-      { header: 'STATE' },
-      { header: 'INTENT', flexible: true },
-      { header: 'TASKS', align: 'right', optional: 2 },
-      { header: 'STARTED', align: 'right', optional: 1 },
-      { header: 'TOOK', align: 'right', optional: 3 },
-      { header: 'SPENT', align: 'right', optional: 4 },
-      { header: 'FROM', optional: 5 },
+      { header: 'RUN', of: ({ run }) => shortId(run) },
+      { header: 'STATE', of: ({ state }) => ({ text: state, tone: RUN_TONES[state] }) },
+      { header: 'INTENT', flexible: true, of: ({ intent }) => firstLine(intent) },
+      { header: 'TASKS', align: 'right', optional: 2, of: run => known(run, `${run.tasks_done}/${run.tasks_total}`) },
+      { header: 'STARTED', align: 'right', optional: 1, of: ({ started }) => ago(started, now) },
+      { header: 'TOOK', align: 'right', optional: 3, of: run => known(run, lasted(run.started, run.ended, now)) },
+      { header: 'SPENT', align: 'right', optional: 4, of: ({ usage }) => spend(usage) },
+      { header: 'FROM', optional: 5, of: ({ imported }) => (imported ? 'imported' : '') },
     ],
-    runs.map(run => {
-      // What came of it is not known.
-      const damaged = run.state === 'damaged'
-      return [
-        shortId(run.run),
-        { text: run.state, tone: RUN_TONES[run.state] },
-        firstLine(run.intent),
-        damaged ? '' : `${run.tasks_done}/${run.tasks_total}`,
-        ago(run.started, now),
-        damaged ? '' : duration(between(run.started, run.ended, now) ?? 0),
-        spend(run.usage),
-        run.imported ? 'imported' : '',
-      ]
-    }),
-    width,
-    paint,
+    drawing,
   )
 }
 
-/**
- * `verify` holds every entry against the record; what else a run refers to may be lost as well, which whoever shows it
- * is told.
- */
+/** `verify` checks every entry; what else the run refers to may be lost, too. */
 export function damageRemark(runs: readonly RunSummaryView[]): string | undefined {
   const damaged = runs.filter(({ state }) => state === 'damaged')
   const [only] = damaged
@@ -61,43 +46,34 @@ export function damageRemark(runs: readonly RunSummaryView[]): string | undefine
   return `${what}: \`parley trail verify ${name}\` shows the damage, \`parley show ${name}\` why it cannot be read.`
 }
 
-/** A table has one line for each; `parley show` has the rest of an intent. */
+/** The first line; `parley show` has the rest. */
 function firstLine(text: string): string {
   return oneLine(text.split(/\r\n|\r|\n/).find(line => line.trim() !== '') ?? '')
 }
 
-export function tasksTable(tasks: readonly PlanTaskView[], { width, now, paint }: Drawing): readonly string[] {
-  const [header = '', ...rows] = grid(
+export function tasksTable(tasks: readonly PlanTaskView[], drawing: Drawing): readonly string[] {
+  const { now } = drawing
+  const [header = '', ...rows] = table(
+    tasks,
     [
-      { header: 'TASK' },
-      { header: 'STATE' },
-      { header: 'TITLE', flexible: true, optional: 3 },
-      { header: 'AGENT', optional: 2 },
-      { header: 'TRY', align: 'right', optional: 4 },
-      { header: 'TOOK', align: 'right', optional: 1 },
-      { header: 'SPENT', align: 'right', optional: 5 },
-      { header: 'FILES', align: 'right', optional: 6 },
+      { header: 'TASK', of: ({ id }) => oneLine(id) },
+      { header: 'STATE', of: ({ state }) => ({ text: `${symbolOf(state)} ${state}`, tone: toneOf(state) }) },
+      { header: 'TITLE', flexible: true, optional: 3, of: ({ id, title }) => (title === id ? '' : oneLine(title)) },
+      { header: 'AGENT', optional: 2, of: ({ agent }) => oneLine(agent) },
+      { header: 'TRY', align: 'right', optional: 4, of: triesOf },
+      { header: 'TOOK', align: 'right', optional: 1, of: ({ started, ended }) => lasted(started, ended, now) },
+      { header: 'SPENT', align: 'right', optional: 5, of: ({ usage }) => spend(usage) },
+      { header: 'FILES', align: 'right', optional: 6, of: ({ files }) => String(files.length || '') },
     ],
-    tasks.map(task => {
-      const took = between(task.started, task.ended, now)
-      return [
-        oneLine(task.id),
-        { text: `${SYMBOLS[task.state]} ${task.state}`, tone: TONES[task.state] },
-        task.title === task.id ? '' : oneLine(task.title),
-        oneLine(task.agent),
-        task.attempt > 0 ? `${task.attempt}/${task.attempts}` : '',
-        took === undefined ? '' : duration(took),
-        spend(task.usage),
-        task.files.length > 0 ? String(task.files.length) : '',
-      ]
-    }),
-    width,
-    paint,
+    drawing,
   )
-  return [header, ...rows.flatMap((row, index) => [row, ...whyLines(tasks[index]!, { width, now, paint })])]
+  return [header, ...rows.flatMap((row, index) => [row, ...whyLines(tasks[index]!, drawing)])]
 }
 
-/** Below its task: why it failed, waits or was sent back, in full. */
+function triesOf({ attempt, attempts }: PlanTaskView): string {
+  return attempt > 0 ? `${attempt}/${attempts}` : ''
+}
+
 function whyLines(task: PlanTaskView, { width, now, paint }: Drawing): readonly string[] {
   const { note, state } = task
   const why = note && state !== 'done' ? [note] : []
@@ -107,26 +83,23 @@ function whyLines(task: PlanTaskView, { width, now, paint }: Drawing): readonly 
   )
 }
 
-export function gatesTable(gates: readonly GateView[], { width, now, paint }: Drawing): readonly string[] {
-  return grid(
+export function gatesTable(gates: readonly GateView[], drawing: Drawing): readonly string[] {
+  const { now } = drawing
+  return table(
+    gates,
     [
-      { header: 'GATE' },
-      { header: 'RUN', optional: 2 },
-      { header: 'WAITS', align: 'right' },
-      { header: 'QUESTION', flexible: true },
-      { header: 'FOR', optional: 1 },
-      { header: 'THEN', optional: 3 },
+      { header: 'GATE', of: shortGate },
+      { header: 'RUN', optional: 2, of: ({ run }) => shortId(run) },
+      { header: 'WAITS', align: 'right', of: ({ since }) => lasted(since, undefined, now) },
+      { header: 'QUESTION', flexible: true, of: ({ question }) => oneLine(question) },
+      {
+        header: 'FOR',
+        optional: 1,
+        of: gate => (gate.waits_for === 'coordinator' ? 'coordinator' : oneLine(gate.addressee)),
+      },
+      { header: 'THEN', optional: 3, of: gate => thenOf(gate, now) },
     ],
-    gates.map(gate => [
-      shortGate(gate),
-      shortId(gate.run),
-      duration(between(gate.since, undefined, now) ?? 0),
-      oneLine(gate.question),
-      gate.waits_for === 'coordinator' ? 'coordinator' : oneLine(gate.addressee),
-      thenOf(gate, now),
-    ]),
-    width,
-    paint,
+    drawing,
   )
 }
 
@@ -137,28 +110,27 @@ export function thenOf({ deadline, fallback }: GateView, now: Ticks): string {
   return `${(fallback ?? '').replaceAll('_', ' ')} in ${duration(left)}`
 }
 
-export function budgetsTable(budgets: readonly BudgetView[], { width, paint }: Drawing): readonly string[] {
-  return grid(
+export function budgetsTable(budgets: readonly BudgetView[], drawing: Drawing): readonly string[] {
+  return table(
+    budgets,
     [
-      { header: 'TASK', flexible: true },
-      { header: 'LIMIT OF' },
-      { header: 'USED', align: 'right' },
-      { header: 'LIMIT', align: 'right' },
-      { header: '%', align: 'right' },
+      { header: 'TASK', flexible: true, of: ({ task }) => oneLine(task) },
+      { header: 'LIMIT OF', of: ({ dimension }) => LIMIT_NAMES[dimension] },
+      { header: 'USED', align: 'right', of: ({ dimension, used }) => amountText(dimension, used) },
+      { header: 'LIMIT', align: 'right', of: ({ dimension, limit }) => amountText(dimension, limit) },
+      {
+        header: '%',
+        align: 'right',
+        of: ({ used, limit, warned }) => ({
+          text: String(Math.floor((100 * used) / limit)),
+          ...(warned && { tone: 'warning' }),
+        }),
+      },
     ],
-    budgets.map(({ task, dimension, used, limit, warned }) => [
-      oneLine(task),
-      limitName(dimension),
-      amountText(dimension, used),
-      amountText(dimension, limit),
-      { text: String(Math.floor((100 * used) / limit)), ...(warned && { tone: 'warning' as const }) },
-    ]),
-    width,
-    paint,
+    drawing,
   )
 }
 
-/** As in a team file. */
 export const LIMIT_NAMES = {
   token_limit: 'tokens',
   cost_limit: 'cost',
@@ -169,10 +141,6 @@ export const LIMIT_NAMES = {
   trail_limit: 'trail',
   bandwidth_limit: 'mail',
 } as const satisfies Record<BudgetLimit, string>
-
-function limitName(dimension: BudgetView['dimension']): string {
-  return LIMIT_NAMES[dimension]
-}
 
 function amountText(dimension: BudgetView['dimension'], amount: number): string {
   switch (dimension) {
@@ -189,46 +157,40 @@ function amountText(dimension: BudgetView['dimension'], amount: number): string 
   }
 }
 
-export function usersTable(users: readonly UserView[], { width, paint }: Drawing): readonly string[] {
-  return grid(
+export function usersTable(users: readonly UserView[], drawing: Drawing): readonly string[] {
+  return table(
+    users,
     [
-      { header: 'USER' },
-      { header: 'STATE' },
-      { header: 'WAITS', align: 'right' },
-      { header: 'MAY', flexible: true, optional: 1 },
+      { header: 'USER', of: ({ user }) => oneLine(user) },
+      { header: 'STATE', of: ({ state }) => ({ text: state, tone: state === 'active' ? 'good' : 'warning' }) },
+      { header: 'WAITS', align: 'right', of: ({ waiting }) => String(waiting) },
+      {
+        header: 'MAY',
+        flexible: true,
+        optional: 1,
+        of: ({ capabilities }) => (capabilities.length === ALL_CAPABILITIES ? 'everything' : capabilities.join(', ')),
+      },
     ],
-    users.map(({ user, state, waiting, capabilities }) => [
-      oneLine(user),
-      { text: state, tone: state === 'active' ? 'good' : 'warning' },
-      String(waiting),
-      capabilities.length === ALL_CAPABILITIES ? 'everything' : capabilities.join(', '),
-    ]),
-    width,
-    paint,
+    drawing,
   )
 }
 
-/** Beside reading what is one's own, which everybody may. */
 const ALL_CAPABILITIES = 16
 
-export function agentsTable(agents: readonly AgentView[], { width, paint }: Drawing): readonly string[] {
-  return grid(
+export function agentsTable(agents: readonly AgentView[], drawing: Drawing): readonly string[] {
+  return table(
+    agents,
     [
-      { header: 'AGENT' },
-      { header: 'SOURCE', optional: 3 },
-      { header: 'FOUND' },
-      { header: 'VERSION', optional: 2 },
-      { header: 'NEEDS', flexible: true, optional: 1 },
+      { header: 'AGENT', of: ({ name }) => oneLine(name) },
+      { header: 'SOURCE', optional: 3, of: agent => `${agent.source}${agent.default ? ', default' : ''}` },
+      {
+        header: 'FOUND',
+        of: ({ found }) => (found ? { text: 'yes', tone: 'good' } : { text: 'no', tone: 'quiet' }),
+      },
+      { header: 'VERSION', optional: 2, of: ({ version = '' }) => oneLine(version) },
+      { header: 'NEEDS', flexible: true, optional: 1, of: agent => oneLine(needsOf(agent)) },
     ],
-    agents.map(agent => [
-      oneLine(agent.name),
-      `${agent.source}${agent.default ? ', default' : ''}`,
-      agent.found ? { text: 'yes', tone: 'good' } : { text: 'no', tone: 'quiet' },
-      oneLine(agent.version ?? ''),
-      oneLine(needsOf(agent)),
-    ]),
-    width,
-    paint,
+    drawing,
   )
 }
 

@@ -1,6 +1,5 @@
 // Everything about one run: the facts, the tree, every step with time and spend, the result.
 import { formatTimestamp, type Ticks } from '@parley/core'
-import { cliLimits } from '../limits.ts'
 import type { GateView, RunView } from '../node/views.ts'
 import { resultLines } from './ending.ts'
 import { between, bytes, duration, moment, plural, shortGate, shortId, spendInFull } from './format.ts'
@@ -8,9 +7,9 @@ import { totalLine } from './live.ts'
 import { warningLines } from './plan.ts'
 import { stepLines } from './steps.ts'
 import { type Drawing, taskLines } from './tasks.ts'
-import { oneLine, wrap } from './text.ts'
+import { labelled, oneLine, wrap } from './text.ts'
 
-/** `full`: with all that agents said. */
+/** `full`: everything that agents said. */
 export function showLines(view: RunView, drawing: Drawing, full = false): readonly string[] {
   const { paint, width } = drawing
   return [
@@ -48,31 +47,28 @@ function facts(view: RunView, drawing: Drawing): readonly string[] {
     ['usage', measured],
     ...(told ? [['spent', told] as const] : []),
   ]
-  return [
-    ...wrap(oneLine(view.intent), width).map(line => paint('strong', line)),
-    ...rows.flatMap(([name, text]) =>
-      wrap(text, Math.max(cliLimits.leastColumns, width - 9)).map(
-        (line, index) => `${paint('quiet', (index === 0 ? name : '').padEnd(9))}${line}`,
-      ),
-    ),
-  ]
+  return [...wrap(oneLine(view.intent), width).map(line => paint('strong', line)), ...labelled(rows, width, paint)]
 }
 
 function section(title: string, lines: readonly string[], { paint }: Drawing): readonly string[] {
   return lines.length > 0 ? ['', paint('strong', title), ...lines] : []
 }
 
-/** What waits, until when, and the commands that answer it. */
-export function gateLines(gate: GateView, { paint, width, now }: Drawing): readonly string[] {
+export function gateLines(gate: GateView, drawing: Drawing): readonly string[] {
+  const { paint, now } = drawing
   const id = shortGate(gate)
-  const who = gate.kind === 'question' && gate.task !== undefined ? `${oneLine(gate.task)} asks: ` : ''
   return [
-    // Never cut: whoever answers has to know what was asked.
-    ...wrap(`${who}${oneLine(gate.question)}`, width).map(line => paint('warning', line)),
+    ...questionLines(gate, drawing),
     ...untilLines(gate, now).map(line => `  ${paint('quiet', line)}`),
     ...(isOffer(gate) ? [`  parley salvage ${gate.task} --run ${shortId(gate.run)} shows it first`] : []),
     gate.kind === 'gate' ? `  parley approve ${id}, or parley reject ${id} --reason "…"` : `  parley reply ${id} "…"`,
   ]
+}
+
+/** Never cut: the user must know what was asked. */
+export function questionLines({ kind, task, question }: GateView, { paint, width }: Drawing): readonly string[] {
+  const who = kind === 'question' && task !== undefined ? `${oneLine(task)} asks: ` : ''
+  return wrap(`${who}${oneLine(question)}`, width).map(line => paint('warning', line))
 }
 
 /** A question about what failed work left: it has the id of its workspace. */
@@ -80,7 +76,6 @@ function isOffer({ id, workspace, task }: GateView): boolean {
   return id === workspace && task !== undefined
 }
 
-/** What happens when nobody answers. */
 export function untilLines({ deadline, fallback, waits_for }: GateView, now: Ticks): readonly string[] {
   if (deadline === undefined) return []
   const left = duration(Math.max(0, between(formatTimestamp(now), deadline, now) ?? 0))

@@ -1,5 +1,4 @@
-// What was done on each task, step by step: attempts, checks and reviews with outcome, time and spend, and what was
-// said at the end of each.
+// What was done on each task: attempts, checks and reviews with outcome, time, spend and last words.
 import { cliLimits } from '../limits.ts'
 import type { PlanTaskView, RunView, StepView } from '../node/views.ts'
 import { between, duration, plural, shortId, spend, ticksOf } from './format.ts'
@@ -18,13 +17,9 @@ const OUTCOME_TONES: Readonly<Record<StepView['outcome'], Tone>> = {
   revise: 'warning',
 }
 
-/** Below a step, so that it is told apart from the next one. */
 const INDENT = '    '
 
-/**
- * Tasks in the order in which they began; times count from the start of the run. `full`: nothing that was said is left
- * out.
- */
+/** In the order in which tasks began, with times from the start of the run. `full`: nothing is cut. */
 export function stepLines(view: RunView, drawing: Drawing, full: boolean): readonly string[] {
   const begun = view.tasks
     .filter(({ steps }) => steps.length > 0)
@@ -72,7 +67,6 @@ function stepRow(step: StepView, task: PlanTaskView, view: RunView, { now }: Dra
   ]
 }
 
-/** Who took over from whom, and why. */
 function moveLines(move: NonNullable<StepView['moves']>[number], { width, paint }: Drawing): readonly string[] {
   const failed = move.outcome === 'failed' ? ', which failed' : ''
   const text = `${move.to} takes over from ${move.from}${failed}: ${oneLine(move.reason)}`
@@ -85,7 +79,7 @@ function firstOf({ steps }: PlanTaskView): number {
   return ticksOf(steps[0]!.started) ?? 0
 }
 
-/** As lines that fit; of a long text the beginning, with the rest counted. */
+/** Wrapped; the beginning of a long text, with the rest counted. */
 function said(text: string | undefined, width: number, most: number | undefined): readonly string[] {
   const all = wrapped(text, width)
   if (most === undefined || all.length <= most) return all
@@ -101,10 +95,7 @@ function wrapped(text: string | undefined, width: number): readonly string[] {
   return (text === undefined ? [] : lines(text.trim())).flatMap(line => (line === '' ? [''] : wrap(line, room)))
 }
 
-/**
- * What the team has to say: the last word of each task that no other task builds on. One answer is given whole; of
- * several, which are rather reports, the beginning of each.
- */
+/** The last words of the tasks that no other task builds on: one answer whole, the beginnings of several. */
 export function answerLines(view: RunView, { width, paint }: Drawing): readonly string[] {
   const needed = new Set(view.tasks.flatMap(({ needs }) => needs))
   const answers = view.tasks

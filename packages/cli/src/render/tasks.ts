@@ -1,12 +1,11 @@
-// The tasks of a run, one line each as a tree with agent, attempt, time and spend, and below a task what it is doing or
-// why it stopped.
+// The tasks of a run as a tree, with remarks below a task: what it is doing, or why it stopped.
 import { formatTimestamp, type Ticks } from '@parley/core'
 import type { PlanTaskView } from '../node/views.ts'
-import { between, duration, spend } from './format.ts'
+import { between, duration, lasted, spend } from './format.ts'
 import { type Column, grid, type Row } from './grid.ts'
 import type { Paint } from './paint.ts'
 import { cut, each, oneLine } from './text.ts'
-import { SYMBOLS, TONES, type TreeRow, treeOf } from './tree.ts'
+import { symbolOf, type TreeRow, toneOf, treeOf } from './tree.ts'
 
 export interface Drawing {
   readonly width: number
@@ -16,7 +15,6 @@ export interface Drawing {
 
 export interface TaskLine {
   readonly task: PlanTaskView
-  /** The task itself, then what belongs to it. */
   readonly lines: readonly string[]
 }
 
@@ -40,16 +38,15 @@ export function taskLines(tasks: readonly PlanTaskView[], drawing: Drawing): rea
 }
 
 function taskRow({ task, branch, also }: TreeRow, { now }: Drawing): Row {
-  const symbol = SYMBOLS[task.state]
+  const symbol = symbolOf(task.state)
   const after = also.length > 0 ? ` (also after ${also.map(oneLine).join(', ')})` : ''
-  const elapsed = between(task.started, task.ended, now)
   return [
     {
       text: `${branch}${symbol} ${oneLine(task.title)}${after}`,
       dress: (text, paint) => {
         const lead = branch + symbol
         if (!text.startsWith(lead)) return text
-        return paint('quiet', branch) + paint(TONES[task.state], symbol) + text.slice(lead.length)
+        return paint('quiet', branch) + paint(toneOf(task.state), symbol) + text.slice(lead.length)
       },
     },
     { text: oneLine(task.agent), tone: 'quiet' },
@@ -57,7 +54,7 @@ function taskRow({ task, branch, also }: TreeRow, { now }: Drawing): Row {
       text: task.attempt > 0 ? `${task.attempt}/${task.attempts}` : '',
       tone: task.attempt > 1 ? 'warning' : 'quiet',
     },
-    elapsed === undefined ? '' : duration(elapsed),
+    lasted(task.started, task.ended, now),
     spend(task.usage),
   ]
 }
@@ -75,7 +72,7 @@ function remarks({ task, below }: TreeRow, { width, paint, now }: Drawing): read
   return found
 }
 
-/** What of its files was not taken over, and what a person should know of those that were. */
+/** Files that were not taken over, and links that deserve attention. */
 export function fileNotes(task: PlanTaskView): readonly string[] {
   const { refused, refused_links = [], dropped = [], outside_links = [], symlinks, state } = task
   const begun = state !== 'waiting' && state !== 'gated' && state !== 'ready'
@@ -88,7 +85,7 @@ export function fileNotes(task: PlanTaskView): readonly string[] {
   ]
 }
 
-/** That it was asked to finish, and what became of what failed work left. */
+/** A request to finish, and what became of the work of a failed task. */
 export function successionNotes({ terminating, salvage }: PlanTaskView, now: Ticks): readonly string[] {
   const notes: string[] = []
   if (terminating) {

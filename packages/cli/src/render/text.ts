@@ -1,6 +1,7 @@
-// Text on a terminal: how many columns it takes, cutting and padding to a width. What others wrote is made harmless
-// first.
+// Text on a terminal: its width in columns, cutting, padding, wrapping. Text from others is made harmless first.
 import { harmless, oneLine } from '@parley/core'
+import { cliLimits } from '../limits.ts'
+import { type Paint, plain } from './paint.ts'
 
 export { harmless, oneLine }
 
@@ -17,25 +18,25 @@ const wide =
 
 let segmenter: Intl.Segmenter | undefined
 
-/** Made when the first text comes that needs it: that takes longer than most commands draw. */
+/** Created on demand: that takes longer than most commands draw. */
 function graphemes(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
   return segmenter.segment(text)
 }
 
-/** Several lines, each kept: what a terminal would obey is not. */
+/** Harmless lines. */
 export function lines(text: string): readonly string[] {
   return harmless(text.replace(/\r\n?/g, '\n'))
     .split('\n')
     .map(line => line.replaceAll('\t', '  ').trimEnd())
 }
 
-/** Names in a row, each once: a file that was put back in two attempts is still one file. */
+/** Without repetition: two attempts may name the same file. */
 export function each(names: readonly string[]): string {
   return [...new Set(names.map(oneLine))].join(', ')
 }
 
-/** Columns that a text without escape sequences takes. */
+/** In columns, without escape sequences. */
 export function widthOf(text: string): number {
   if (plainAscii.test(text)) return text.length
   let width = 0
@@ -53,7 +54,7 @@ function graphemeWidth(grapheme: string): number {
   return width
 }
 
-/** The text if it fits, else as much of it as fits with `…` behind it. */
+/** With `…` at the end if it does not fit. */
 export function cut(text: string, width: number): string {
   if (width <= 0) return ''
   if (widthOf(text) <= width) return text
@@ -68,7 +69,7 @@ export function cut(text: string, width: number): string {
   return `${kept.trimEnd()}…`
 }
 
-/** Exactly this many columns wide, cut or filled with spaces. */
+/** Cut or padded to the width. */
 export function fit(text: string, width: number, align: 'left' | 'right' = 'left'): string {
   const short = cut(text, width)
   const space = ' '.repeat(Math.max(0, width - widthOf(short)))
@@ -104,4 +105,20 @@ function pieceUp(word: string, width: number): readonly string[] {
     piece += segment
   }
   return [...pieces, piece]
+}
+
+const LABEL = 9
+
+/** Texts beside their labels; the lines of a text stay lines. */
+export function labelled(
+  rows: readonly (readonly [label: string, text: string])[],
+  width: number,
+  paint: Paint = plain,
+): readonly string[] {
+  const room = Math.max(cliLimits.leastColumns, width - LABEL)
+  return rows.flatMap(([label, text]) =>
+    lines(text.trim())
+      .flatMap(line => wrap(line, room))
+      .map((line, index) => `${paint('quiet', (index === 0 ? label : '').padEnd(LABEL))}${line}`.trimEnd()),
+  )
 }

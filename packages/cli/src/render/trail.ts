@@ -1,4 +1,4 @@
-// Entries of a record, each with the facts of its body, and what verification found.
+// Entries of a record with the facts of their bodies, and the report of a verification.
 import type { EntryView, VerifyView } from '../node/views.ts'
 import { plural, shortId, timeOfDay } from './format.ts'
 import { grid, type Row } from './grid.ts'
@@ -6,7 +6,7 @@ import type { Paint } from './paint.ts'
 import type { Drawing } from './tasks.ts'
 import { oneLine, widthOf, wrap } from './text.ts'
 
-/** One line for each where there is room; else the facts stand below, since without them a line says nothing. */
+/** One line for each if there is room, else with the facts below. */
 export function entryLines(entries: readonly EntryView[], { width, paint }: Drawing): readonly string[] {
   const cells = entries.map(
     (entry): Row => [
@@ -33,10 +33,7 @@ const INDENT = '      '
 
 const ID = /^[a-z_]+_[0-9a-z]{26}$/
 
-/**
- * The simple values of a body: what changed first, ids last and shortened, and nothing that the line has already. What
- * is nested is left to --json.
- */
+/** The simple values of a body: changes first, shortened ids last. --json has the nested ones. */
 function facts({ workspace, body }: EntryView): string {
   const said: string[] = []
   const ids: string[] = []
@@ -51,7 +48,7 @@ function facts({ workspace, body }: EntryView): string {
   return oneLine([...said, ...(workspace === null ? [] : [shortId(workspace)]), ...ids].join(' '))
 }
 
-/** Of each damaged run the first finding, where the damage begins, and how many more there are; --json has them. */
+/** The first finding of each damaged run; --json has all. */
 export function verifyLines(report: VerifyView, paint: Paint): readonly string[] {
   const { runs, unreadable, unreadable_total, sound } = report
   const entries = runs.reduce((sum, each) => sum + each.entries, 0)

@@ -1,49 +1,35 @@
-// The tasks of a run as a tree: each below the task that it waits for; where it waits for several, below the last of
-// them in the plan, with the others named. Every task stands there exactly once.
+// The tasks of a run as a tree: each once, below the last task in the plan that it needs, with its other needs named.
 import type { PlanTaskView, TaskState } from '../node/views.ts'
 import type { Tone } from './paint.ts'
 
 export interface TreeRow {
   readonly task: PlanTaskView
-  /** The branches in front of the task, for example `│  └─ `. */
+  /** In front of the task, for example `│  └─ `. */
   readonly branch: string
-  /** The same for lines below the task that belong to it. */
+  /** In front of remarks below the task. */
   readonly below: string
-  /** What it waits for besides the task that it stands below. */
+  /** Its needs besides the task above it. */
   readonly also: readonly string[]
 }
 
-export const SYMBOLS: Readonly<Record<TaskState, string>> = {
-  waiting: '·',
-  gated: '?',
-  ready: '○',
-  working: '●',
-  blocked: '!',
-  suspended: '=',
-  migrating: '→',
-  conflicted: '≠',
-  reviewing: '◆',
-  integrating: '◇',
-  done: '✓',
-  failed: '✗',
-  cancelled: '-',
+const LOOKS: Readonly<Record<TaskState, readonly [symbol: string, tone: Tone]>> = {
+  waiting: ['·', 'quiet'],
+  gated: ['?', 'warning'],
+  ready: ['○', 'quiet'],
+  working: ['●', 'active'],
+  blocked: ['!', 'warning'],
+  suspended: ['=', 'warning'],
+  migrating: ['→', 'active'],
+  conflicted: ['≠', 'warning'],
+  reviewing: ['◆', 'active'],
+  integrating: ['◇', 'active'],
+  done: ['✓', 'good'],
+  failed: ['✗', 'bad'],
+  cancelled: ['-', 'quiet'],
 }
 
-export const TONES: Readonly<Record<TaskState, Tone>> = {
-  waiting: 'quiet',
-  gated: 'warning',
-  ready: 'quiet',
-  working: 'active',
-  blocked: 'warning',
-  suspended: 'warning',
-  migrating: 'active',
-  conflicted: 'warning',
-  reviewing: 'active',
-  integrating: 'active',
-  done: 'good',
-  failed: 'bad',
-  cancelled: 'quiet',
-}
+export const symbolOf = (state: TaskState) => LOOKS[state][0]
+export const toneOf = (state: TaskState) => LOOKS[state][1]
 
 export function treeOf(tasks: readonly PlanTaskView[]): readonly TreeRow[] {
   const place = new Map(tasks.map((task, index) => [task.id, index]))
@@ -67,11 +53,10 @@ export function treeOf(tasks: readonly PlanTaskView[]): readonly TreeRow[] {
   return rows
 }
 
-/** Only what stands before a task in the plan can be above it, so that even a plan that is no plan ends. */
+/** Only an earlier task can be the parent, so that even a cyclic plan ends. */
 function parentOf(task: PlanTaskView, place: ReadonlyMap<string, number>): string | undefined {
   const own = place.get(task.id)!
   const before = task.needs.filter(need => (place.get(need) ?? own) < own)
   const [needed] = before.sort((one, other) => place.get(other)! - place.get(one)!)
-  // A part of a plan inside the plan stands below the task that it is part of.
   return needed ?? (task.parent !== undefined && place.has(task.parent) ? task.parent : undefined)
 }

@@ -1,14 +1,16 @@
 // A machine for `parley doctor`, on which everything is well unless a test says otherwise, and a node that has nothing
 // to say.
-import { join } from 'node:path'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { CallError } from '@parley/call'
 import { NODE_VERSION } from '@parley/node'
-import { expect } from 'vitest'
+import { afterEach, beforeEach, expect } from 'vitest'
 import type { Table } from '../command.ts'
 import { doctorWith } from '../commands/node/doctor.ts'
 import type { FileFacts, Finding, Probes } from '../doctor/check.ts'
 import type { NodeStatus } from '../node/views.ts'
-import type { Answering } from './fake-node.ts'
+import { type Answering, type Brought, fakeNode } from './fake-node.ts'
 import { parley, type Surroundings } from './parley.ts'
 
 export const own: FileFacts = { folder: true, mode: 0o700, owner: 1000, changed: 0 }
@@ -60,6 +62,33 @@ export async function examined(home: string, probes: Partial<Probes> = {}, aroun
   for (const { state, remedy } of checks) if (state !== 'ok') expect(remedy).toBeTruthy()
   return { code: ran.code, checks, bad, problems, warnings }
 }
+
+/** A home of its own for each test of a file, and the checks there. */
+export function doctorHome() {
+  let home = ''
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'parley-doctor-'))
+  })
+  afterEach(() => rmSync(home, { recursive: true, force: true }))
+  const doctor = (probes: Partial<Probes> = {}, around: Surroundings = {}) => examined(home, probes, around)
+  return {
+    home: () => home,
+    doctor,
+    finding: async (name: string, probes?: Partial<Probes>, around?: Surroundings) =>
+      (await doctor(probes, around)).checks.find(({ check }) => check === name),
+    /** A file of the profile; its path. */
+    write(file: string, text: string | Uint8Array, mode = 0o600): string {
+      const path = join(home, '.parley', 'default', file)
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      writeFileSync(path, text, { mode })
+      return path
+    },
+  }
+}
+
+/** A node with this status and a sound record. */
+export const nodeWith = (more: object = {}, brought: Brought = {}) =>
+  fakeNode({ '/node/status': { ...status, ...more }, '/trail/verify': sound, ...brought })
 
 export const status = {
   version: NODE_VERSION,

@@ -1,5 +1,5 @@
 import type { RunView } from '../node/views.ts'
-import { type Answering, type Brought, fakeNode } from './fake-node.ts'
+import { type Answering, type Brought, fakeNode, following } from './fake-node.ts'
 import { parley } from './parley.ts'
 import { at, gateView, runView, taskView } from './views.ts'
 
@@ -37,6 +37,10 @@ export function node(follow: Follow, more: Brought = {}) {
   })
   return { api, answers }
 }
+
+/** A node that starts every run, which is done at once. */
+export const starting = (more: Brought = {}) =>
+  fakeNode({ '/solve/start': { run, warnings: [] }, '/runs/follow': following([done]), ...more })
 
 export const solve = (around: Parameters<typeof parley>[1], ...flags: string[]) =>
   parley(['solve', 'Tidy the house', '--agent', 'a', ...flags], around)

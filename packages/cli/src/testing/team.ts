@@ -16,6 +16,11 @@ export function teamFile(agents: Readonly<Record<string, string>>, plan: readonl
   ].join('\n')
 }
 
+/** An agent of a team file as a line of it. */
+export function agentLine(name: string, script: string, more = ''): string {
+  return `  ${name}: { command: [sh, -c, ${JSON.stringify(script)}]${more} }\n`
+}
+
 export const HOUSEWORK: readonly [Readonly<Record<string, string>>, readonly string[]] = [
   { sweep: 'echo swept > floor.txt', wipe: 'cat floor.txt > table.txt && echo wiped >> table.txt' },
   [

@@ -1,10 +1,25 @@
 // A machine for end-to-end tests: a home, a project in git, the real command as processes, and a node that is gone at
 // the end.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { SystemClock } from '@parley/core'
 import { bundled } from '@parley/node/testing'
+import { expect } from 'vitest'
+import { type NodeClient, nodeClient } from '../node/client.ts'
+import { connector } from '../node/connect.ts'
+import { type GateView, isOver, type RunSummaryView, type RunView } from '../node/views.ts'
+import { HOUSEWORK, teamFile } from './team.ts'
 
 const { parley: ENTRY } = await bundled()
 const RUNTIME = ['--disable-warning=ExperimentalWarning']
@@ -129,6 +144,80 @@ export class World {
     return JSON.parse(out.trim().split('\n').at(-1)!) as T
   }
 
+  /** What a command prints that is done. */
+  async ok(...args: readonly string[]): Promise<string> {
+    const { code, out, err } = await this.parley(...args)
+    expect(code, `parley ${args.join(' ')}: ${out}${err}`).toBe(0)
+    return out
+  }
+
+  /** The team file of the project. */
+  team(text: string): void {
+    this.write('parley.yaml', text)
+    this.commit()
+  }
+
+  /** Begins a run of the team file in the background. */
+  async detach(...flags: readonly string[]): Promise<string> {
+    return (await this.ok('run', 'parley.yaml', '--detach', ...flags)).split('\n')[0]!
+  }
+
+  /** A run of the housework that is done. */
+  async solved(intent: string): Promise<string> {
+    if (!existsSync(join(this.project, 'parley.yaml'))) this.team(teamFile(...HOUSEWORK))
+    await this.ok('solve', intent, '--yes')
+    const { runs } = await this.json<{ runs: RunSummaryView[] }>('runs')
+    return runs.find(run => run.intent === intent)!.run
+  }
+
+  /** Asks the node that runs from this process: a command for each look would be a process for each. */
+  async #asking<T>(ask: (api: NodeClient) => Promise<T>): Promise<T> {
+    const connect = connector({ profile: undefined }, { env: this.env, clock: new SystemClock() })
+    const calls = await connect({ start: false, anyVersion: true })
+    try {
+      return await ask(nodeClient(calls))
+    } finally {
+      calls.close()
+    }
+  }
+
+  /** The run at its end. */
+  over(run: string): Promise<RunView> {
+    return this.#asking(async api => {
+      for await (const { state } of api.streams.runs.follow({ run })) if (isOver(state)) break
+      return api.runs.show({ run })
+    })
+  }
+
+  /** A gate of this type, as soon as it waits. */
+  waiting(run: string, type: GateView['type']): Promise<GateView> {
+    return this.#asking(async api => {
+      for await (const { gates, state, reason } of api.streams.runs.follow({ run })) {
+        const found = gates.find(gate => gate.type === type)
+        if (found) return found
+        if (isOver(state)) throw new Error(`${run} is ${state}: ${reason}`)
+      }
+      throw new Error(`nothing of type ${type} waits in ${run}`)
+    })
+  }
+
+  /** A file of the result of a run. */
+  result({ result }: RunView, file: string): string {
+    return this.git('show', `${result!.branch}:${file}`)
+  }
+
+  /** Stops the node, if one runs, and waits until it has ended. */
+  async stop(): Promise<void> {
+    const pid = this.nodePid
+    if (pid === undefined) return
+    try {
+      process.kill(pid, 'SIGTERM')
+    } catch {
+      // It was killed before.
+    }
+    await gone(pid)
+  }
+
   /** A node in the foreground of this test. */
   async up(): Promise<Running> {
     const node = this.start(['up'])
@@ -145,10 +234,8 @@ export class World {
   }
 
   async close(): Promise<void> {
-    const pid = this.nodePid
-    await this.parley('down')
     try {
-      if (pid !== undefined) await gone(pid)
+      await this.stop()
     } finally {
       for (const { child, ended } of this.#running) {
         child.kill('SIGKILL')

@@ -2,7 +2,6 @@
 import {
   type CommandHost,
   commandKind,
-  type FunctionHost,
   type FunctionPlace,
   functionKind,
   kindOf,
@@ -16,7 +15,7 @@ import { type PeerHost, type PeerPlace, peerKind } from '@parley/link'
 export interface AgentPlace extends ProgramPlace, PeerPlace, FunctionPlace {}
 
 /** What the node gives to the agents of a run. */
-export interface AgentHost extends CommandHost, PeerHost, FunctionHost {}
+export interface AgentHost extends CommandHost, PeerHost, FunctionPlace {}
 
 type NodeAgentKind = AgentKind<AgentSettings, AgentPlace, AgentHost>
 

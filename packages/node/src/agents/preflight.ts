@@ -1,6 +1,6 @@
 // A look before a run starts: what its agents and checks work with must be there, since otherwise every attempt is used
 // up to find that out.
-import { missingProgram, PROGRAM_ABSENCE } from '@parley/agents'
+import { commandKind, missingProgram } from '@parley/agents'
 import { allTasks, type PlannedTask, planFor, type Team } from '@parley/coordinator'
 import { type AgentAbsence, type MissingPart, ok, type Result, refuse } from '@parley/core'
 import { type AgentPlace, kindFor } from './kinds.ts'
@@ -32,14 +32,14 @@ export function preflight(team: Team, intent: string, around: Surroundings): Res
   const agents = [...absent].filter(([name]) => !isSpared(name, plan, absent)).map(([, each]) => each)
   const checks = plan.flatMap(({ id, check }) => {
     const part = check && missingProgram(check[0] ?? '', place)
-    return part ? [{ ...part, what: `check of ${id}`, absence: PROGRAM_ABSENCE }] : []
+    return part ? [{ ...part, what: `check of ${id}`, absence: commandKind.absence }] : []
   })
   return refusalOf([...agents, ...checks])
 }
 
 /** One refusal for one code. Programs come last: to install one is the longest way. */
 function refusalOf(missing: readonly Missing[]): Result<void> {
-  const first = missing.find(({ absence }) => absence !== PROGRAM_ABSENCE) ?? missing[0]
+  const first = missing.find(({ absence }) => absence !== commandKind.absence) ?? missing[0]
   if (!first) return ok(undefined)
   const { code, problem, remedy } = first.absence
   const same = missing.filter(({ absence }) => absence.code === code)

@@ -1,7 +1,7 @@
 // A node in the test's own process, with a scripted coordinator, and clients that reach it over its real socket.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { presetNames } from '@parley/agents'
+import { commandKind } from '@parley/agents'
 import { type Client, connectClient, connectUnix } from '@parley/call'
 import { type Clock, unwrap } from '@parley/core'
 import { onTestFinished } from 'vitest'
@@ -71,7 +71,7 @@ export async function startedNode(options: StartOptions = {}): Promise<Started> 
 function withPresets({ home, env }: Ground, presets?: Readonly<Record<string, string>>): string {
   const folder = join(home, 'programs')
   mkdirSync(folder, { recursive: true })
-  for (const name of presetNames) {
+  for (const name of Object.keys(commandKind.ready ?? {})) {
     if (presets && !Object.hasOwn(presets, name)) continue
     writeFileSync(join(folder, name), `#!/bin/sh\necho ${presets?.[name] ?? ''}\n`, { mode: 0o755 })
   }

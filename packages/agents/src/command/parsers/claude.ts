@@ -6,6 +6,7 @@ import { agentLimits } from '../../limits.ts'
 import { sumUsage, usageOf } from '../../metering.ts'
 import {
   arrayOf,
+  byType,
   countOf,
   errorText,
   inputSummary,
@@ -59,11 +60,7 @@ export function claudeParser(report: Report): Parser {
     )
   }
 
-  return line => {
-    if (line.type === 'assistant') assistant(line)
-    else if (line.type === 'user') results(line)
-    else if (line.type === 'result') result(line)
-  }
+  return byType({ assistant, user: results, result })
 }
 
 function blocksOf(content: unknown): readonly JsonObject[] {

@@ -4,62 +4,47 @@
 import type { Usage } from '@parley/core'
 import { sumUsage, usageOf } from '../../metering.ts'
 import {
+  byType,
   errorText,
   inputSummary,
   isObject,
   type JsonObject,
+  noticeOf,
   objectOf,
   type Parser,
   type Report,
+  reasonOf,
   textOf,
 } from './parser.ts'
 import { OpenTools } from './tools.ts'
 
 export function geminiParser(report: Report): Parser {
   const tools = new OpenTools(report)
-
-  const message = (line: JsonObject) => {
-    if (line.role !== 'assistant' || typeof line.content !== 'string') return
-    if (line.delta === true) report.delta(line.content)
-    else report.message(line.content)
+  const typed = byType({
+    message: ({ role, content, delta }) => {
+      if (role !== 'assistant' || typeof content !== 'string') return
+      if (delta === true) report.delta(content)
+      else report.message(content)
+    },
+    tool_use: ({ tool_id, tool_name, parameters }) => {
+      report.endMessage()
+      tools.start(tool_id, tool_name, inputSummary(parameters))
+    },
+    tool_result: ({ tool_id, status, error }) => tools.end(tool_id, status === 'error', errorText(error)),
+    // Warnings and errors after which it goes on; the last word is the result's.
+    error: line => report.notice(noticeOf(line)),
+    result: line => {
+      report.endMessage()
+      if (isObject(line.stats)) report.usage(stats(line.stats))
+      if (line.status === 'error') report.failed(reasonOf(line.error))
+    },
+  })
+  const whole = ({ stats: used, error, response }: JsonObject) => {
+    if (isObject(used)) report.usage(stats(used))
+    if (isObject(error)) report.failed(reasonOf(error))
+    else if (textOf(response) !== undefined) report.result(response as string)
   }
-
-  const result = (line: JsonObject) => {
-    report.endMessage()
-    if (isObject(line.stats)) report.usage(stats(line.stats))
-    if (line.status === 'error') report.failed(errorText(line.error) ?? 'the agent gave no reason')
-  }
-
-  const whole = (line: JsonObject) => {
-    if (isObject(line.stats)) report.usage(stats(line.stats))
-    if (isObject(line.error)) report.failed(errorText(line.error) ?? 'the agent gave no reason')
-    else if (textOf(line.response) !== undefined) report.result(line.response as string)
-  }
-
-  return line => {
-    switch (line.type) {
-      case 'message':
-        message(line)
-        return
-      case 'tool_use':
-        report.endMessage()
-        tools.start(line.tool_id, line.tool_name, inputSummary(line.parameters))
-        return
-      case 'tool_result':
-        tools.end(line.tool_id, line.status === 'error', errorText(line.error))
-        return
-      case 'error':
-        // Warnings and errors after which it goes on; the last word is the result's.
-        report.notice(errorText(line) ?? 'an error without a message')
-        return
-      case 'result':
-        result(line)
-        return
-      case undefined:
-        whole(line)
-        return
-    }
-  }
+  return line => (line.type === undefined ? whole(line) : typed(line))
 }
 
 /** Of a stream, sums; of one object, numbers for each model. `input_tokens` has the cached ones in it. */

@@ -3,6 +3,7 @@
 import type { Usage } from '@parley/core'
 import { sumUsage, usageOf } from '../../metering.ts'
 import {
+  byType,
   countOf,
   errorText,
   inputSummary,
@@ -10,6 +11,7 @@ import {
   objectOf,
   type Parser,
   type Report,
+  reasonOf,
   textOf,
 } from './parser.ts'
 
@@ -35,27 +37,19 @@ export function opencodeParser(report: Report): Parser {
     report.tool(textOf(part.tool) ?? 'tool', bad ? 'failed' : 'finished', summary)
   }
 
-  return line => {
-    const part = objectOf(line.part)
-    switch (line.type) {
-      case 'text':
-        text(part)
-        return
-      case 'reasoning':
-        if (textOf(part.text) !== undefined) report.thinking(part.text as string)
-        return
-      case 'tool_use':
-        tool(part)
-        return
-      case 'step_finish':
-        total = sumUsage(total, step(part))
-        report.usage(total)
-        return
-      case 'error':
-        report.failed(errorText(line.error) ?? 'the agent gave no reason')
-        return
-    }
-  }
+  return byType({
+    text: line => text(objectOf(line.part)),
+    reasoning: line => {
+      const thought = textOf(objectOf(line.part).text)
+      if (thought !== undefined) report.thinking(thought)
+    },
+    tool_use: line => tool(objectOf(line.part)),
+    step_finish: line => {
+      total = sumUsage(total, step(objectOf(line.part)))
+      report.usage(total)
+    },
+    error: line => report.failed(reasonOf(line.error)),
+  })
 }
 
 /** `input` is what no cache served, and thinking is paid like output. */

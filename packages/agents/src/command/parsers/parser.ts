@@ -20,7 +20,6 @@ export interface Report {
   tool(name: string, state: ToolState, summary?: string): void
   /** The total so far. */
   usage(total: Usage): void
-  /** The turn's final text. */
   result(text: string): void
   blocked(reason: string): void
   /** The agent itself says that it failed. */
@@ -44,14 +43,29 @@ export function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The text, if it is one and says something. */
+/** Text that is not blank. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined
 }
 
-/** A number to add up: what is none counts nothing. */
+/** Anything that is not a number counts as 0. */
 export function countOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : 0
+}
+
+/** Hands each line to the handler of its `type`; other lines are dropped. */
+export function byType(handlers: Readonly<Record<string, Parser>>): Parser {
+  return line => {
+    if (typeof line.type === 'string' && Object.hasOwn(handlers, line.type)) handlers[line.type]!(line)
+  }
+}
+
+export function reasonOf(value: unknown): string {
+  return errorText(value) ?? 'the agent gave no reason'
+}
+
+export function noticeOf(value: unknown): string {
+  return errorText(value) ?? 'an error without a message'
 }
 
 /** What an error says, in any of the forms that errors are printed in. */
@@ -70,19 +84,17 @@ export function errorText(value: unknown): string | undefined {
 /** The argument of a tool that says most about what it does. */
 export function inputSummary(value: unknown): string | undefined {
   const input = objectOf(value)
-  for (const key of [
-    'command',
-    'file_path',
-    'filePath',
-    'path',
-    'absolute_path',
-    'pattern',
-    'query',
-    'url',
-    'description',
-  ]) {
-    const text = textOf(input[key])
-    if (text !== undefined) return text
-  }
-  return undefined
+  return INPUTS.map(key => textOf(input[key])).find(text => text !== undefined)
 }
+
+const INPUTS = [
+  'command',
+  'file_path',
+  'filePath',
+  'path',
+  'absolute_path',
+  'pattern',
+  'query',
+  'url',
+  'description',
+] as const

@@ -1,7 +1,8 @@
 // `parley config`: each value of the configuration and where it came from. It needs no node.
+import type { Config } from '@parley/node'
 import { command } from '../../command.ts'
 import { drawing, print } from '../../output.ts'
-import { grid } from '../../render/grid.ts'
+import { table } from '../../render/grid.ts'
 import type { Drawing } from '../../render/tasks.ts'
 import { oneLine } from '../../render/text.ts'
 
@@ -20,24 +21,22 @@ export default command({
   },
 })
 
-interface ShownConfig {
-  readonly paths: { readonly profile: string; readonly folder: string; readonly config: string }
-  readonly entries: readonly { readonly key: string; readonly value: unknown; readonly from: string }[]
-}
-
-function configLines({ paths, entries }: ShownConfig, { width, paint }: Drawing): readonly string[] {
+function configLines({ paths, entries }: Config, drawing: Drawing): readonly string[] {
   return [
     `profile ${oneLine(paths.profile)} in ${oneLine(paths.folder)}`,
     '',
-    ...grid(
-      [{ header: 'SETTING' }, { header: 'VALUE', flexible: true }, { header: 'FROM', flexible: true }],
-      entries.map(({ key, value, from }) => [
-        key,
-        oneLine(shown(value)),
-        { text: oneLine(from), tone: from === 'default' ? 'quiet' : 'strong' },
-      ]),
-      width,
-      paint,
+    ...table(
+      entries,
+      [
+        { header: 'SETTING', of: ({ key }) => key },
+        { header: 'VALUE', flexible: true, of: ({ value }) => oneLine(shown(value)) },
+        {
+          header: 'FROM',
+          flexible: true,
+          of: ({ from }) => ({ text: oneLine(from), tone: from === 'default' ? 'quiet' : 'strong' }),
+        },
+      ],
+      drawing,
     ),
   ]
 }

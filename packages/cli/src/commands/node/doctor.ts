@@ -1,5 +1,4 @@
-// `parley doctor`: everything that can be wrong, and how to mend it. It starts nothing and changes nothing, but for a
-// file in the profile's folder that it writes and removes at once.
+// `parley doctor`: everything that can be wrong, and how to fix it. It writes one file to the profile and removes it.
 import { command } from '../../command.ts'
 import type { CheckState, Finding, Probes } from '../../doctor/check.ts'
 import { systemProbes } from '../../doctor/probes.ts'
@@ -23,7 +22,12 @@ export const doctorWith = (probes: Probes) =>
       const checks = await examine(context, probes)
       const problems = checks.filter(({ state }) => state === 'problem').length
       const warnings = checks.filter(({ state }) => state === 'warning').length
-      print(context, { problems, warnings, checks }, () => doctorLines(checks, drawing(context)))
+      const { paint } = context.terminal
+      print(context, { problems, warnings, checks }, () => [
+        ...doctorLines(checks, drawing(context)),
+        '',
+        verdict(problems, warnings, paint),
+      ])
       return problems > 0 ? EXIT.failed : EXIT.done
     },
   })
@@ -37,7 +41,7 @@ function doctorLines(checks: readonly Finding[], { width, paint }: Drawing): rea
   const name = Math.max(...checks.map(({ check }) => widthOf(check)))
   const indent = ' '.repeat(STATE_WIDTH)
   const room = Math.max(20, width - STATE_WIDTH)
-  const found = checks.flatMap(({ check, state, text, remedy }) => {
+  return checks.flatMap(({ check, state, text, remedy }) => {
     const [first = '', ...rest] = wrap(`${check.padEnd(name)}  ${lines(text).join(' ')}`, room)
     return [
       `${paint(TONES[state], state.padEnd(STATE_WIDTH - 1))} ${first}`,
@@ -45,13 +49,9 @@ function doctorLines(checks: readonly Finding[], { width, paint }: Drawing): rea
       ...(remedy ? wrap(`→ ${remedy}`, room).map(line => indent + line) : []),
     ]
   })
-  return [...found, '', verdict(checks, paint)]
 }
 
-function verdict(checks: readonly Finding[], paint: Drawing['paint']): string {
-  const of = (state: CheckState) => checks.filter(each => each.state === state).length
-  const problems = of('problem')
-  const warnings = of('warning')
+function verdict(problems: number, warnings: number, paint: Drawing['paint']): string {
   if (problems > 0) return paint('bad', `${plural(problems, 'problem')}, ${plural(warnings, 'warning')}.`)
   if (warnings > 0) return paint('warning', `No problems, ${plural(warnings, 'warning')}.`)
   return paint('good', 'Everything is fine.')

@@ -1,4 +1,4 @@
-// `parley down`: stops the node of a profile, cleanly. Runs are not ended by it: the next node goes on with them.
+// `parley down`: stops the node of a profile cleanly. The next node continues its runs.
 import { command } from '../../command.ts'
 import { asFailure, Failure } from '../../failure.ts'
 import { endedInTime } from '../../node/no-node.ts'
@@ -46,7 +46,7 @@ function notEnded(pid: number): Failure {
   })
 }
 
-/** It stops for too long already, or its socket was removed under it: from here nobody can tell. */
+/** It hangs while stopping, or its socket was removed: the two look the same from here. */
 function notListening(pid: number, socket: string): Failure {
   return new Failure('node_unreachable', `Process ${pid} is running, but it is not listening at ${socket}.`, {
     why: 'Its socket was removed, or it hangs while stopping. Nothing was sent to it. No other node can use the profile until the process has ended.',

@@ -1,17 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CallError } from '@parley/call'
 import { ManualClock, ParleyError } from '@parley/core'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { fakeNode } from '../../testing/fake-node.ts'
+import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'parley-cli-'))
+  folder = tempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 test('agents shows what is there and what each needs', async () => {
   const needs = { hosts: ['api.example.org'], variables: ['EXAMPLE_KEY'], files: [], help: '' }
@@ -61,19 +59,13 @@ const NOBODY = 2 ** 30
 test('down says so where the process of the node does not end, asked now or before', async () => {
   const clock = new ManualClock()
   const status = { pid: process.pid, profile: 'default', runs: { working: 0, waiting: 0 } } as never
-  const asked = [
-    {
-      node: () => fakeNode({ '/node/status': status, '/node/stop': {} }),
-      says: `process ${process.pid} has not ended`,
-    },
-    {
-      node: () => {
-        throw new ParleyError('node_not_running', 'none', { details: { pid: process.pid, socket: '/s' } })
-      },
-      says: `Process ${process.pid} is running, but it is not listening at /s.`,
-    },
-  ]
-  for (const { node, says } of asked) {
+  const deaf = () => {
+    throw new ParleyError('node_not_running', 'none', { details: { pid: process.pid, socket: '/s' } })
+  }
+  for (const [node, says] of [
+    [fakeNode({ '/node/status': status, '/node/stop': {} }), `process ${process.pid} has not ended`],
+    [deaf, `Process ${process.pid} is running, but it is not listening at /s.`],
+  ] as const) {
     let over = false
     const down = parley(['down'], { node, clock }).finally(() => {
       over = true
@@ -89,33 +81,23 @@ test('down says so where the process of the node does not end, asked now or befo
 })
 
 test('down stops a node of any version, and does nothing where none runs', async () => {
-  const stopped: unknown[] = []
-  const status = { pid: NOBODY, profile: 'default', clients: 1, runs: { working: 1, waiting: 0 } } as never
+  const status = { pid: NOBODY, profile: 'default', clients: 1, runs: { working: 1, waiting: 0 } }
+  const node = (more: object = {}) => fakeNode({ '/node/status': { ...status, ...more } as never, '/node/stop': {} })
   const choices: unknown[] = []
-  const stop = async ({ reason }: { readonly reason?: string | undefined }) => {
-    stopped.push(reason)
-    return {}
-  }
-  const node = fakeNode({ '/node/status': status, '/node/stop': stop })
+  const stopped = node()
   const ran = await parley(['down'], {
     node: choice => {
       choices.push(choice)
-      return node
+      return stopped
     },
   })
   expect(ran.out).toContain('1 run will continue with the next node.')
-  expect(choices).toEqual([{ start: false, anyVersion: true }])
-  expect(stopped.length).toBe(1)
-  const answering = { ...(status as object), runs: { working: 1, waiting: 0, for_peers: 1 } } as never
-  const alone = await parley(['down'], {
-    node: fakeNode({ '/node/status': answering, '/node/stop': stop }),
-  })
-  expect(alone.out).not.toContain('will go on')
   expect(ran.out).not.toContain('connected')
-  const watched = { ...(status as object), clients: 2 } as never
-  const warned = await parley(['down'], {
-    node: () => fakeNode({ '/node/status': watched, '/node/stop': stop }),
-  })
+  expect(choices).toEqual([{ start: false, anyVersion: true }])
+  expect(stopped.asked('/node/stop').length).toBe(1)
+  const alone = await parley(['down'], { node: node({ runs: { working: 1, waiting: 0, for_peers: 1 } }) })
+  expect(alone.out).not.toContain('will continue')
+  const warned = await parley(['down'], { node: node({ clients: 2 }) })
   expect(warned.out).toContain('1 other command is connected: a command that watches a run starts another node.')
   const none = await parley(['down'], {
     node: () => {

@@ -1,7 +1,6 @@
-// `parley up`: the node in the foreground, one line for each thing that happens; or in the background until it is
-// stopped.
+// `parley up`: the node in the foreground, with its log; or in the background until it is stopped.
 import { type Context, command } from '../../command.ts'
-import { EXIT, type ExitCode } from '../../exit.ts'
+import { EXIT, type ExitCode, exitCodeOf } from '../../exit.ts'
 import { adviceFor, Failure } from '../../failure.ts'
 import { print, remark } from '../../output.ts'
 import { duration } from '../../render/format.ts'
@@ -10,14 +9,9 @@ export default command({
   about:
     'Other commands start a node automatically if none is running; it stops when it has not been used for a while. This one keeps running. Ctrl-C stops it cleanly: running turns are ended, and run again at the next start.',
   flags: {
-    detach: { type: 'boolean', summary: 'Run it in the background; `parley down` stops it' },
-    turns: { type: 'integer', value: 'N', summary: 'The most turns at once, over all runs' },
-    'log-level': {
-      type: 'text',
-      value: 'LEVEL',
-      choices: ['debug', 'info', 'warn', 'error', 'silent'],
-      summary: 'What is logged',
-    },
+    detach: { summary: 'Run it in the background; `parley down` stops it' },
+    turns: { value: 'N', whole: true, summary: 'The most turns at once, over all runs' },
+    'log-level': { value: 'LEVEL', choices: ['debug', 'info', 'warn', 'error', 'silent'], summary: 'What is logged' },
   },
   examples: [
     ['parley up', 'in the foreground, with its log'],
@@ -60,58 +54,39 @@ export default command({
         complaint = text.trim()
       },
     })
-    const exit = exitCodeOfNode(code, NODE_EXIT)
-    if (complaint === undefined) return exit
-    throw new Failure(codeOfExit(code, NODE_EXIT), complaint, adviceFor(codeOfExit(code, NODE_EXIT)))
+    const ended = endOf(code, NODE_EXIT)
+    if (complaint === undefined) return ended.exit
+    throw new Failure(ended.code, complaint, adviceFor(ended.code))
   },
 })
 
-/** The log where people watch it; for programs one JSON value a line. */
+/** Lines for people; one JSON value per line for programs. */
 function logTo({ terminal, global }: Context) {
   if (!global.json) return { write: (text: string) => terminal.out(text), colour: terminal.paint('good', 'x') !== 'x' }
   return { write: (text: string) => terminal.out(`${JSON.stringify(logEntry(text))}\n`) }
 }
 
-/** From `12:03:04 info  the node is up pid=7`, which is the form that the node gives to whoever watches. */
-export function logEntry(line: string): Readonly<Record<string, string>> {
+/** Reads `12:03:04 info  the node is up pid=7`, the form of the log on a terminal. */
+function logEntry(line: string): Readonly<Record<string, string>> {
   const [, time, level, text] = /^(\d\d:\d\d:\d\d) (\w+) +(.*)$/s.exec(line.trimEnd()) ?? []
   if (time === undefined || level === undefined || text === undefined) return { text: line.trimEnd() }
   return { time, level, text }
 }
 
-function codeOfExit(code: number, NODE_EXIT: NodeExit): string {
-  switch (code) {
-    case NODE_EXIT.invalidConfig:
-      return 'invalid_config'
-    case NODE_EXIT.profileInUse:
-      return 'profile_in_use'
-    case NODE_EXIT.profileUnusable:
-      return 'profile_unusable'
-    case NODE_EXIT.machineFault:
-      return 'machine_fault'
-    default:
-      return 'node_start_failed'
-  }
+/** The error code and exit code of the command for an exit code of the node. */
+function endOf(code: number, codes: NodeExit): { readonly code: string; readonly exit: ExitCode } {
+  const name = Object.entries(codes).find(([, each]) => each === code)?.[0]
+  const known = CODES[name as keyof NodeExit]
+  if (known) return { code: known, exit: exitCodeOf(known) }
+  const exit = name === 'clean' ? EXIT.done : name === 'defect' ? EXIT.defect : EXIT.failed
+  return { code: 'node_start_failed', exit }
 }
 
-type NodeExit = Readonly<
-  Record<'clean' | 'defect' | 'profileUnusable' | 'machineFault' | 'profileInUse' | 'invalidConfig', number>
->
+type NodeExit = typeof import('@parley/node')['NODE_EXIT']
 
-export function exitCodeOfNode(code: number, NODE_EXIT: NodeExit): ExitCode {
-  switch (code) {
-    case NODE_EXIT.clean:
-      return EXIT.done
-    case NODE_EXIT.invalidConfig:
-      return EXIT.invalidFile
-    case NODE_EXIT.profileInUse:
-    case NODE_EXIT.profileUnusable:
-      return EXIT.refused
-    case NODE_EXIT.machineFault:
-      return EXIT.heldUp
-    case NODE_EXIT.defect:
-      return EXIT.defect
-    default:
-      return EXIT.failed
-  }
+const CODES: { readonly [Name in keyof NodeExit]?: string } = {
+  invalidConfig: 'invalid_config',
+  profileInUse: 'profile_in_use',
+  profileUnusable: 'profile_unusable',
+  machineFault: 'machine_fault',
 }

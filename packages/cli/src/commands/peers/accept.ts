@@ -1,9 +1,7 @@
-// `parley peers accept`: a stranger who called is pinned.
+// `parley peers accept`: pins a stranger who called.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
-import { print, remark } from '../../output.ts'
-import { peerLines } from '../../render/peers.ts'
-import { PIN_FLAGS, pinChoices, pinnedRemarks, strangerFailure } from './words.ts'
+import { ofStranger, PIN_FLAGS, pinChoices, printPinned } from './words.ts'
 
 export const PENDING_KEY = {
   name: 'KEY',
@@ -14,7 +12,7 @@ export default command({
   about:
     'First compare the digits that `parley peers pending` shows with its owner. To ask it, give its address with --address: the port that it called from is not the one it listens on.',
   args: [PENDING_KEY],
-  flags: { id: { type: 'text', value: 'NAME', summary: 'Your name for it; required' }, ...PIN_FLAGS },
+  flags: { id: { value: 'NAME', summary: 'Your name for it; required' }, ...PIN_FLAGS },
   examples: [
     ['parley peers accept A6EHv --id bob', 'it may ping and ask'],
     ['parley peers accept A6EHv --id bob --address bob.lan:7423', 'and you can ask it at this address'],
@@ -26,12 +24,8 @@ export default command({
         next: `parley peers accept ${words[0]} --id NAME`,
       })
     }
-    const { peer } = await context.api.peers
-      .accept({ key: words[0]!, id: flags.id, ...pinChoices(flags) })
-      .catch(thrown => {
-        throw strangerFailure(thrown)
-      })
-    print(context, { peer }, () => peerLines(peer))
-    for (const each of pinnedRemarks(peer)) remark(context, each)
+    const stranger = { key: words[0]!, id: flags.id, ...pinChoices(flags) }
+    const { peer } = await ofStranger(context.api.peers.accept(stranger))
+    printPinned(context, peer)
   },
 })

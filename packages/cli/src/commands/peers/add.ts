@@ -1,9 +1,7 @@
-// `parley peers add`: pins somebody, from the line that they sent.
+// `parley peers add`: pins a peer, from the line that its owner sent.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
-import { print, remark } from '../../output.ts'
-import { peerLines } from '../../render/peers.ts'
-import { PIN_FLAGS, pinChoices, pinnedRemarks } from './words.ts'
+import { PIN_FLAGS, pinChoices, printPinned } from './words.ts'
 
 const INVITATION = 'alp://'
 /** What stands before the name that the owner proposes. */
@@ -14,13 +12,9 @@ export default command({
     'From then on it may do here what the list allows, and you can ask it. The line proves nothing by itself: compare the digits aloud. Pinning is one-way; the other side pins you with your line.',
   args: [{ name: 'INVITATION|KEY', summary: 'A line that begins with alp://, or a public key' }],
   flags: {
-    id: {
-      type: 'text',
-      value: 'NAME',
-      summary: 'Your name for it (default: the name in the invitation)',
-    },
+    id: { value: 'NAME', summary: 'Your name for it (default: the name in the invitation)' },
     ...PIN_FLAGS,
-    rate: { type: 'integer', value: 'N', summary: 'Calls per minute (default: 60)' },
+    rate: { value: 'N', whole: true, summary: 'Calls per minute (default: 60)' },
   },
   examples: [
     ['parley peers add alp://0Uzr…@192.168.1.7:7423#home', 'as the owner sent it; you call it home'],
@@ -45,7 +39,6 @@ export default command({
       ...pinChoices(flags),
       per_minute: flags.rate,
     })
-    print(context, { peer }, () => peerLines(peer))
-    for (const each of pinnedRemarks(peer)) remark(context, each)
+    printPinned(context, peer)
   },
 })

@@ -1,4 +1,4 @@
-// `parley ask`: one turn of a peer's agent, its answer as it comes.
+// `parley ask`: one turn of the agent of a peer; its answer is streamed.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { askPeer } from '../../live/ask.ts'
@@ -10,13 +10,9 @@ export default command({
     'The peer pays for the turn. On a terminal the answer is streamed; in a pipe it is printed once it is complete; with --json as one value. Ctrl-C cancels the turn at the peer; a second Ctrl-C exits at once. The peer remembers the last twenty turns with you. Shorter: parley solve "@PEER …".',
   args: [PEER, { name: 'TEXT', summary: 'What you want, in quotes, or - to read it from standard input' }],
   flags: {
-    usd: { type: 'text', value: 'AMOUNT', summary: 'The most that the turn may cost, in US dollars' },
-    tokens: { type: 'integer', value: 'N', summary: 'The most tokens that the turn may use' },
-    timeout: {
-      type: 'text',
-      value: 'TIME',
-      summary: 'How long to wait for each piece of the answer (default: 5m)',
-    },
+    usd: { value: 'AMOUNT', summary: 'The most that the turn may cost, in US dollars' },
+    tokens: { value: 'N', whole: true, summary: 'The most tokens that the turn may use' },
+    timeout: { value: 'TIME', summary: 'How long to wait for each piece of the answer (default: 5m)' },
   },
   examples: [
     ['parley ask bob "Which version runs on the home server?"', 'streams the answer'],

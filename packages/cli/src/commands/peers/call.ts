@@ -1,9 +1,9 @@
-// `parley call`: an operation of a peer's node, over its second listener.
+// `parley call`: calls an operation of the node of a peer, over its second listener.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { printJson } from '../../output.ts'
 import { patience, timeOf } from '../words.ts'
-import { peerFailure } from './peer-failure.ts'
+import { fromPeer } from './peer-failure.ts'
 import { PEER } from './words.ts'
 
 export default command({
@@ -15,8 +15,8 @@ export default command({
     { name: 'INPUT', summary: 'Its input, as JSON (default: {})', optional: true },
   ],
   flags: {
-    port: { type: 'text', value: 'PORT', summary: 'The port of its second listener (default: 7424)' },
-    timeout: { type: 'text', value: 'TIME', summary: 'How long to wait (default: 30s)' },
+    port: { value: 'PORT', summary: 'The port of its second listener (default: 7424)' },
+    timeout: { value: 'TIME', summary: 'How long to wait (default: 30s)' },
   },
   examples: [
     ['parley call bob /services/list', 'what you may call there'],
@@ -28,9 +28,7 @@ export default command({
     const port = portOf(flags.port)
     const timeout_ms = await timeOf(flags.timeout)
     const called = { peer, operation, input, port, timeout_ms }
-    const { output } = await context.api.link.call(called, patience(timeout_ms)).catch(thrown => {
-      throw peerFailure(peer, thrown)
-    })
+    const { output } = await fromPeer(peer, context.api.link.call(called, patience(timeout_ms)))
     printJson(context, output)
   },
 })

@@ -1,9 +1,9 @@
-// `parley cancel`: a turn that we asked a peer for ends.
+// `parley cancel`: cancels a turn that we asked a peer for.
 import { command } from '../../command.ts'
 import { print } from '../../output.ts'
 import { oneLine } from '../../render/text.ts'
 import { patience } from '../words.ts'
-import { peerFailure } from './peer-failure.ts'
+import { fromPeer } from './peer-failure.ts'
 import { PEER } from './words.ts'
 
 export default command({
@@ -16,9 +16,7 @@ export default command({
   ],
   async run(context, { words }) {
     const [peer = '', session] = words
-    const done = await context.api.link.cancel({ peer, session }, patience()).catch(thrown => {
-      throw peerFailure(peer, thrown)
-    })
+    const done = await fromPeer(peer, context.api.link.cancel({ peer, session }, patience()))
     print(context, done, () => [
       done.cancelled
         ? `Cancelled: ${oneLine(peer)} is ending the turn.`

@@ -1,8 +1,8 @@
-// `parley peers dismiss`: a stranger is forgotten.
+// `parley peers dismiss`: forgets a stranger who called.
 import { command } from '../../command.ts'
 import { print } from '../../output.ts'
 import { PENDING_KEY } from './accept.ts'
-import { strangerFailure } from './words.ts'
+import { ofStranger } from './words.ts'
 
 export default command({
   about: 'Nothing is sent, and it can call again: it then gets silence and is listed again.',
@@ -12,9 +12,7 @@ export default command({
     ['parley peers dismiss SHA256:mVPwvezn', 'by the fingerprint'],
   ],
   async run(context, { words }) {
-    const dismissed = await context.api.peers.dismiss({ key: words[0]! }).catch(thrown => {
-      throw strangerFailure(thrown)
-    })
+    const dismissed = await ofStranger(context.api.peers.dismiss({ key: words[0]! }))
     print(context, dismissed, () => [`Forgotten: ${dismissed.pubkey}`])
   },
 })

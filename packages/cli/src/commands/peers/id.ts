@@ -1,4 +1,4 @@
-// `parley id`: who this profile is to others, and the one line that lets them pin it. `parley id rotate`: another key.
+// `parley id`: the key of this profile, and the line that lets others pin it. `parley id rotate` replaces the key.
 import { type Context, command } from '../../command.ts'
 import { EXIT, type ExitCode } from '../../exit.ts'
 import { print, remark } from '../../output.ts'
@@ -18,7 +18,7 @@ export default command({
       choices: ['rotate'],
     },
   ],
-  flags: { yes: { type: 'boolean', short: 'y', summary: 'With rotate: do not ask for confirmation' } },
+  flags: { yes: { short: 'y', summary: 'With rotate: do not ask for confirmation' } },
   examples: [
     ['parley id', 'the key, the digits to compare aloud, and the line to send'],
     ['parley id --quiet', 'only the line to send'],

@@ -1,7 +1,7 @@
-// `parley peers list`, which `parley peers` alone is too: who is pinned, and what each may do here.
+// `parley peers list`, also plain `parley peers`: the pinned peers and their rights.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
-import { suggest } from '../../line/suggest.ts'
+import { suggest } from '../../line/words.ts'
 import { drawing, print, remark } from '../../output.ts'
 import { peerLines, peersTable } from '../../render/peers.ts'
 import { oneLine } from '../../render/text.ts'

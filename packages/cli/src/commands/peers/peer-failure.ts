@@ -1,5 +1,5 @@
-// Why a peer did not do what it was asked, as a person is told it: what happened, why that may be, what to do next.
-// What the peer refused itself is told in its own words (ALP-ERR-01); silence has few causes, and all are named.
+// Why a peer did not do what it was asked, for a person. A refusal is told in the peer's own words (ALP-ERR-01);
+// silence has few causes, and all are named.
 import { asFailure, Failure, isRecord } from '../../failure.ts'
 import { money } from '../../render/format.ts'
 import { oneLine } from '../../render/text.ts'
@@ -12,7 +12,6 @@ interface Said {
 
 type Data = Readonly<Record<string, unknown>>
 
-/** `begun`: the peer had begun to answer. */
 export function peerFailure(
   peer: string,
   thrown: unknown,
@@ -29,9 +28,14 @@ export function peerFailure(
   return new Failure(code, what, { why, next, details: { peer, ...details }, cause: thrown })
 }
 
+export function fromPeer<T>(peer: string, asked: Promise<T>): Promise<T> {
+  return asked.catch(thrown => {
+    throw peerFailure(peer, thrown)
+  })
+}
+
 type Telling = (peer: string, message: string) => Said
 
-/** What happened on the way: nobody there, the wrong one there, silence. */
 const ON_THE_WAY: Readonly<Record<string, Telling>> = {
   unknown_peer: peer => ({
     what: `No peer is pinned as '${peer}'.`,
@@ -100,7 +104,7 @@ const LOST_WHILE_ANSWERING: Telling = peer => ({
   next: `Try again when it is back: parley ping ${peer}`,
 })
 
-/** What the peer said itself: several reasons share a code, so the message tells them apart. */
+/** Several refusals share a code, so the message tells them apart. */
 const REFUSALS: Readonly<Record<string, (peer: string, data: Data) => Said>> = {
   'target-busy': peer => ({
     what: `${peer} is busy.`,

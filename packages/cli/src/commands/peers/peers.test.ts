@@ -171,19 +171,15 @@ test('peers add takes the pasted line or a key, and says to compare the digits a
 })
 
 test('peers remove and allow say what holds from now on', async () => {
-  const allowed: unknown[] = []
   const node = fakeNode({
     '/peers/unpin': { peer: bob },
-    '/peers/allow': async input => {
-      allowed.push(input)
-      return { peer: { ...bob, allow: [...input.allow] } }
-    },
+    '/peers/allow': async ({ allow }) => ({ peer: { ...bob, allow: [...allow] } }),
   })
   expect((await parley(['peers', 'remove', 'bob'], { node })).out).toBe('bob is no longer pinned, and gets silence.\n')
   const some = await parley(['peers', 'allow', 'bob', 'link.ping', 'link.ask,link.cancel'], { node })
   expect(some.out).toBe('bob may call link.ping, link.ask, link.cancel, and nothing else.\n')
   expect((await parley(['peers', 'allow', 'bob', 'none'], { node })).out).toBe('bob may call nothing here.\n')
-  expect(allowed).toEqual([
+  expect(node.asked('/peers/allow')).toEqual([
     { id: 'bob', allow: ['link.ping', 'link.ask', 'link.cancel'] },
     { id: 'bob', allow: [] },
   ])

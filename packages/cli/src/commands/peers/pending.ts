@@ -1,4 +1,4 @@
-// `parley peers pending`: strangers who have called, and got silence.
+// `parley peers pending`: lists strangers who called and got silence.
 import { command } from '../../command.ts'
 import { drawing, print, remark } from '../../output.ts'
 import { pendingLines } from '../../render/peers.ts'

@@ -1,16 +1,16 @@
-// `parley ping`: whether a peer is there and takes our calls.
+// `parley ping`: checks whether a peer is online and takes our calls.
 import { command } from '../../command.ts'
 import { print } from '../../output.ts'
 import { duration } from '../../render/format.ts'
 import { oneLine } from '../../render/text.ts'
 import { patience, timeOf } from '../words.ts'
-import { peerFailure } from './peer-failure.ts'
+import { fromPeer } from './peer-failure.ts'
 import { PEER } from './words.ts'
 
 export default command({
   args: [PEER],
   flags: {
-    timeout: { type: 'text', value: 'TIME', summary: 'How long to wait (default: 5s)' },
+    timeout: { value: 'TIME', summary: 'How long to wait (default: 5s)' },
   },
   examples: [
     ['parley ping bob', 'who answers, and how quickly'],
@@ -19,9 +19,7 @@ export default command({
   async run(context, { flags, words }) {
     const timeout_ms = await timeOf(flags.timeout)
     const peer = words[0]!
-    const pong = await context.api.link.ping({ peer, timeout_ms }, patience(timeout_ms)).catch(thrown => {
-      throw peerFailure(peer, thrown)
-    })
+    const pong = await fromPeer(peer, context.api.link.ping({ peer, timeout_ms }, patience(timeout_ms)))
     print(context, pong, () => [
       `${oneLine(peer)} answers: profile ${oneLine(pong.agent_name)}, ALP version ${pong.version}, ${took(pong.ms)}`,
     ])

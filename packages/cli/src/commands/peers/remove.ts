@@ -1,4 +1,4 @@
-// `parley peers remove`: somebody is pinned no longer.
+// `parley peers remove`: unpins a peer.
 import { command } from '../../command.ts'
 import { print, remark } from '../../output.ts'
 import { oneLine } from '../../render/text.ts'

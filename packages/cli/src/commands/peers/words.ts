@@ -1,19 +1,19 @@
-// Arguments, flags and readings that the commands about peers share.
-import type { Argument } from '../../command.ts'
+// Arguments, flags and parsing that the commands about peers share.
+import type { Argument, Context, FlagValues } from '../../command.ts'
 import { asFailure, Failure } from '../../failure.ts'
 import type { PeerView } from '../../node/views.ts'
+import { print, remark } from '../../output.ts'
+import { peerLines } from '../../render/peers.ts'
 
 export const PEER: Argument = { name: 'PEER', summary: 'A pinned peer; `parley peers` lists them' }
 
 export const PIN_FLAGS = {
-  alias: { type: 'text', value: 'TEXT', summary: 'A label for people' },
+  alias: { value: 'TEXT', summary: 'A label for people' },
   address: {
-    type: 'text',
     value: 'HOST:PORT',
     summary: 'Its address, if the invitation does not say; without one it is a profile on this machine',
   },
   allow: {
-    type: 'text',
     value: 'METHODS',
     many: true,
     summary:
@@ -21,20 +21,13 @@ export const PIN_FLAGS = {
   },
 } as const
 
-interface PinValues {
-  readonly alias: string | undefined
-  readonly address: string | undefined
-  readonly allow: readonly string[]
-}
-
-/** Only what was given: the node knows the defaults. */
-export function pinChoices({ alias, address, allow }: PinValues) {
+export function pinChoices({ alias, address, allow }: FlagValues<typeof PIN_FLAGS>) {
   return { alias, address, allow: allow.length > 0 ? methodsOf(allow) : undefined }
 }
 
 const NONE = 'none'
 
-/** Words with commas or spaces between; `none` alone is an empty list. */
+/** Separated by commas or spaces; `none` alone is an empty list. */
 export function methodsOf(words: readonly string[]): readonly string[] {
   const methods = words.flatMap(word => word.split(/[\s,]+/)).filter(word => word !== '')
   if (methods.length === 1 && methods[0] === NONE) return []
@@ -45,22 +38,27 @@ export function methodsOf(words: readonly string[]): readonly string[] {
   })
 }
 
-/** A key that fits no stranger, or several, with what helps. */
-export function strangerFailure(thrown: unknown): Failure {
-  const failure = asFailure(thrown)
-  const { code, message, details } = failure
-  if (code !== 'not_found' && code !== 'ambiguous') return failure
-  return new Failure(code, message, {
-    next: '`parley peers pending` lists who called; give enough of the key to tell it from the others.',
-    details,
-    cause: thrown,
-  })
+/** Adds advice to a refusal of a key that fits no stranger or several. */
+export async function ofStranger<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked
+  } catch (thrown) {
+    const { code, message, details } = asFailure(thrown)
+    if (code !== 'not_found' && code !== 'ambiguous') throw thrown
+    throw new Failure(code, message, {
+      next: '`parley peers pending` lists who called; give enough of the key to tell it from the others.',
+      details,
+      cause: thrown,
+    })
+  }
 }
 
-/** What is to be said wherever somebody was pinned. */
-export function pinnedRemarks({ id }: PeerView): readonly string[] {
-  return [
+export function printPinned(context: Context, peer: PeerView): void {
+  const { id } = peer
+  print(context, { peer }, () => peerLines(peer))
+  remark(
+    context,
     `Compare the digits after 'aloud' with the owner of ${id} before you rely on it: they see theirs with \`parley id\`. If they differ: parley peers remove ${id}`,
-    `Both directions work only when ${id} has pinned you too: \`parley id\` prints the line for that.`,
-  ]
+  )
+  remark(context, `Both directions work only when ${id} has pinned you too: \`parley id\` prints the line for that.`)
 }

@@ -1,8 +1,7 @@
-// `parley escalations`: a list of what agents ask, for scripts. `parley inbox` is for people.
+// `parley escalations`: lists the questions of agents, for scripts. People use `parley inbox`.
 import { command } from '../../command.ts'
 import { machineFault } from '../../node/client.ts'
-import { drawing, print, remark } from '../../output.ts'
-import { heldLine } from '../../render/machine.ts'
+import { drawing, printHeld } from '../../output.ts'
 import { gatesTable } from '../../render/runs.ts'
 import { OF_RUN } from '../words.ts'
 
@@ -15,9 +14,8 @@ export default command({
   async run(context, { words }) {
     const { gates: list } = await context.api.escalations.list({ run: words[0] })
     const machine = await machineFault(context.api)
-    print(context, { questions: list, ...(machine && { machine }) }, () =>
+    printHeld(context, { questions: list }, machine, () =>
       list.length > 0 ? gatesTable(list, drawing(context)) : ['No question is waiting for you.'],
     )
-    if (machine) remark(context, heldLine(machine, drawing(context)))
   },
 })

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CallError } from '@parley/call'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { GateView, UserView } from '../../node/views.ts'
 import { type Answering, aborted, fakeNode } from '../../testing/fake-node.ts'
+import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
 import { FakeTerminal } from '../../testing/terminal.ts'
 import { at, gateView, questionView, runView } from '../../testing/views.ts'
@@ -23,11 +23,9 @@ function watching(...gates: GateView[]): Answering<'/gates/watch'> {
 
 function gated(...gates: GateView[]) {
   const answers: unknown[] = []
-  const asked: unknown[] = []
   const node = fakeNode({
     '/gates/list': async ({ run }) => ({ gates: gates.filter(gate => run === undefined || gate.run === run) }),
     '/gates/find': async input => {
-      asked.push(input)
       const named = gates.filter(({ id, run }) => input.name === undefined || [id, run].includes(input.name))
       const found = named.filter(({ kind }) => kind === input.kind)
       if (found.length > 0) return { gates: found }
@@ -47,17 +45,17 @@ function gated(...gates: GateView[]) {
       return { run: one }
     },
   })
-  return { node, answers, asked }
+  return { node, answers }
 }
 
 const plan = (run: string) => gateView(run, 'plan')
 
 test('approve and reject ask the node which gate is meant, and answer that one', async () => {
-  const { node, answers, asked } = gated(plan(one), plan(two))
+  const { node, answers } = gated(plan(one), plan(two))
   expect((await parley(['approve', two], { node })).out).toContain('Approved: plan?')
   expect((await parley(['reject', plan(one).id, '--reason', ' too much '], { node })).code).toBe(0)
   expect((await parley(['approve'], gated(plan(two)))).code).toBe(0)
-  expect(asked).toEqual([
+  expect(node.asked('/gates/find')).toEqual([
     { name: two, kind: 'gate' },
     { name: plan(one).id, kind: 'gate' },
   ])
@@ -112,8 +110,7 @@ test('a question takes a reply, a gate does not', async () => {
 test('modify takes fields as words and from a file, and says what can change', async () => {
   const { node, answers } = gated(plan(one))
   const { id } = plan(one)
-  const folder = mkdtempSync(join(tmpdir(), 'parley-modify-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = tempFolder()
   const file = join(folder, 'changes.json')
   writeFileSync(file, '{"name": "from the file", "priority": "urgent"}')
   const words = ['name=A better name', 'resource_estimate={"tokens": 5}']
@@ -248,25 +245,20 @@ test('words, suspension, budgets and users reach the node', async () => {
 
 test('abort needs a run to be named', async () => {
   expect((await parley(['abort'])).code).toBe(2)
-  const ended: unknown[] = []
-  const act = async (input: { run: string }) => {
-    ended.push(input)
-    return input
-  }
-  const node = fakeNode({ '/runs/show': view, '/runs/abort': act })
+  const node = fakeNode({ '/runs/show': view, '/runs/abort': { run: one } })
   expect((await parley(['abort', 'last', '--reason', 'wrong'], { node })).code).toBe(0)
   expect((await parley(['abort', 'last', 'docs'], { node })).code).toBe(0)
   const { out } = await parley(['abort', 'last', 'docs', '--grace', '1m30s'], { node })
   expect(out).toContain('Asked docs of')
   expect(out).toContain('to finish within 1m30s')
-  expect(ended).toEqual([
+  expect(node.asked('/runs/abort')).toEqual([
     { run: one, reason: 'wrong' },
     { run: one, reason: 'aborted by its owner', task: 'docs' },
     { run: one, reason: 'aborted by its owner', task: 'docs', grace: 90_000 },
   ])
   for (const grace of ['soon', '0s', '2d', ''])
     expect((await parley(['abort', 'last', '--grace', grace], { node })).code, grace).toBe(2)
-  expect(ended).toHaveLength(3)
+  expect(node.asked('/runs/abort')).toHaveLength(3)
 })
 
 test('a reason that is too long is refused before anything happens', async () => {

@@ -1,8 +1,7 @@
-// `parley gates`: a list of the gates that wait for a person, for scripts. `parley inbox` is for people.
+// `parley gates`: lists the gates that wait for a person, for scripts. People use `parley inbox`.
 import { command } from '../../command.ts'
 import { machineFault } from '../../node/client.ts'
-import { drawing, print, remark } from '../../output.ts'
-import { heldLine } from '../../render/machine.ts'
+import { drawing, printHeld } from '../../output.ts'
 import { gatesTable } from '../../render/runs.ts'
 import { OF_RUN } from '../words.ts'
 
@@ -16,9 +15,8 @@ export default command({
     const { gates } = await context.api.gates.list({ run: words[0] })
     const list = gates.filter(({ kind }) => kind === 'gate')
     const machine = await machineFault(context.api)
-    print(context, { gates: list, ...(machine && { machine }) }, () =>
+    printHeld(context, { gates: list }, machine, () =>
       list.length > 0 ? gatesTable(list, drawing(context)) : ['No gate is waiting for you.'],
     )
-    if (machine) remark(context, heldLine(machine, drawing(context)))
   },
 })

@@ -1,18 +1,18 @@
-// `parley inbox`: everything that waits for a person, live. On a terminal it is answered right there.
+// `parley inbox`: everything that waits for a person, live; on a terminal it can be answered there.
 import { type Context, command } from '../../command.ts'
 import { attendInbox } from '../../live/inbox.ts'
 import { machineFault } from '../../node/client.ts'
 import type { GateView, MachineView } from '../../node/views.ts'
-import { drawing, print, printJson, remark } from '../../output.ts'
-import { heldLine } from '../../render/machine.ts'
+import { drawing, printHeld } from '../../output.ts'
 import { gatesTable } from '../../render/runs.ts'
+import { interruption } from '../../terminal.ts'
 
 export default command({
   about:
     'On a terminal the list stays on the screen and is kept up to date: type a number to open one and answer it, or q to quit. Without a terminal the list is printed once, or with --follow after each change.',
   flags: {
-    follow: { type: 'boolean', summary: 'Print the list again after each change' },
-    run: { type: 'text', value: 'RUN', summary: 'Only for this run' },
+    follow: { summary: 'Print the list again after each change' },
+    run: { value: 'RUN', summary: 'Only for this run' },
   },
   examples: [
     ['parley inbox', 'on a terminal: look, choose, answer'],
@@ -23,7 +23,8 @@ export default command({
     const run = flags.run === undefined ? undefined : (await api.runs.show({ run: flags.run })).run
     const own = (list: readonly GateView[]) => list.filter(gate => run === undefined || gate.run === run)
     if (flags.follow) {
-      for await (const { gates } of interruptible(context, signal => api.streams.gates.watch({}, { signal })))
+      using interrupted = interruption(context.terminal)
+      for await (const { gates } of api.streams.gates.watch({}, { signal: interrupted.signal }))
         show(context, own(gates), await machineFault(api))
       return
     }
@@ -33,25 +34,7 @@ export default command({
 })
 
 function show(context: Context, list: readonly GateView[], machine: MachineView | undefined): void {
-  if (context.global.json) {
-    printJson(context, { waiting: list, ...(machine && { machine }) })
-    return
-  }
-  print(context, list, () => (list.length > 0 ? gatesTable(list, drawing(context)) : ['Nothing is waiting for you.']))
-  if (machine) remark(context, heldLine(machine, drawing(context)))
-}
-
-/** Until Ctrl-C. */
-async function* interruptible<T>(
-  { terminal }: Context,
-  watch: (signal: AbortSignal) => AsyncIterable<T>,
-): AsyncIterable<T> {
-  const controller = new AbortController()
-  const takeBack = terminal.onInterrupt(() => controller.abort())
-  try {
-    yield* watch(controller.signal)
-  } finally {
-    takeBack()
-    controller.abort()
-  }
+  printHeld(context, { waiting: list }, machine, () =>
+    list.length > 0 ? gatesTable(list, drawing(context)) : ['Nothing is waiting for you.'],
+  )
 }

@@ -1,10 +1,8 @@
-// `parley modify`: yes to a gate, with changes.
+// `parley modify`: approves a gate with changes.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
-import { PASSPHRASE_FLAG } from '../../node/confirm.ts'
 import { readTextFile } from '../words.ts'
-import { because } from './approve.ts'
-import { GATE_OR_RUN, meant, respond } from './respond.ts'
+import { GATE_OR_RUN, meant, RESPOND_FLAGS, respond } from './respond.ts'
 
 export default command({
   about:
@@ -14,14 +12,8 @@ export default command({
     { name: 'FIELD=VALUE', summary: 'A field to change; may be repeated', optional: true, rest: true },
   ],
   flags: {
-    file: {
-      type: 'text',
-      value: 'FILE',
-      complete: 'file',
-      summary: 'A JSON file with the fields to change',
-    },
-    reason: { type: 'text', value: 'TEXT', summary: 'The reason; it is recorded on the trail' },
-    ...PASSPHRASE_FLAG,
+    file: { value: 'FILE', complete: 'file', summary: 'A JSON file with the fields to change' },
+    ...RESPOND_FLAGS,
   },
   examples: [
     ['parley modify gate_01m7fsz83wkkhydy description="Write it in English"', 'what the agent is told'],
@@ -38,7 +30,7 @@ export default command({
         next: `parley modify ${named} ${known[0] ?? 'name'}="…", or parley approve ${named}`,
       })
     }
-    return respond(context, named, { decision: 'modify', changes, ...because(flags.reason) })
+    return respond(context, named, { decision: 'modify', changes }, flags.reason)
   },
 })
 

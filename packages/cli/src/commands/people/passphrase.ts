@@ -1,4 +1,4 @@
-// `parley passphrase`: from now on answers need a passphrase, another one, or none.
+// `parley passphrase`: sets, changes or removes the passphrase that answers require.
 import { type Context, command } from '../../command.ts'
 import { asFailure, Failure } from '../../failure.ts'
 import { askPassphrase } from '../../node/confirm.ts'
@@ -8,9 +8,8 @@ export default command({
   about:
     'Approve, reject, modify and reply then ask for it. config.yaml holds a salted hash (gates.confirm). It is typed without echo or read from standard input, never passed as an argument.',
   flags: {
-    off: { type: 'boolean', summary: 'Answers no longer require one' },
+    off: { summary: 'Answers no longer require one' },
     stdin: {
-      type: 'boolean',
       summary: 'Read it from standard input: the current one, if there is one, on its own line, then the new one',
     },
   },

@@ -1,4 +1,4 @@
-// `parley reply`: the answer to what an agent asks.
+// `parley reply`: answers the question of an agent.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { PASSPHRASE_FLAG } from '../../node/confirm.ts'
@@ -11,8 +11,8 @@ export default command({
     { name: 'TEXT', summary: 'The reply, in quotes', optional: true },
   ],
   flags: {
-    abort: { type: 'boolean', summary: 'End the work that is asking' },
-    delegate: { type: 'boolean', summary: 'Leave it to the coordinator: the agent decides on its own' },
+    abort: { summary: 'End the work that is asking' },
+    delegate: { summary: 'Leave it to the coordinator: the agent decides on its own' },
     ...PASSPHRASE_FLAG,
   },
   examples: [

@@ -1,13 +1,14 @@
-// What `approve`, `reject`, `modify` and `reply` share. A run stands for its plan: every task of it that waits is
-// answered by itself.
-import type { Argument, Context } from '../../command.ts'
+// What `approve`, `reject`, `modify` and `reply` share. A run stands for its plan: each waiting task is answered.
+import { type Argument, type Context, command, type Described } from '../../command.ts'
 import { asFailure, Failure } from '../../failure.ts'
 import { cliLimits } from '../../limits.ts'
 import type { Decision, Reply } from '../../live/gate.ts'
+import { PASSPHRASE_FLAG } from '../../node/confirm.ts'
 import type { GateView } from '../../node/views.ts'
 import { print } from '../../output.ts'
 import { shortGate, shortId } from '../../render/format.ts'
 import { oneLine } from '../../render/text.ts'
+import { reasonOf } from '../words.ts'
 
 export const GATE_OR_RUN: Argument = {
   name: 'GATE|RUN',
@@ -16,13 +17,34 @@ export const GATE_OR_RUN: Argument = {
   optional: true,
 }
 
+export const RESPOND_FLAGS = {
+  reason: { value: 'TEXT', summary: 'The reason; it is recorded on the trail' },
+  ...PASSPHRASE_FLAG,
+} as const
+
+export function verdict(decision: 'approve' | 'reject', described: Described) {
+  return command({
+    ...described,
+    args: [GATE_OR_RUN],
+    flags: RESPOND_FLAGS,
+    run: (context, { flags, words }) => respond(context, words[0], { decision }, flags.reason),
+  })
+}
+
 const DONE: Readonly<Record<Decision['decision'], string>> = {
   approve: 'Approved',
   reject: 'Rejected',
   modify: 'Approved with changes',
 }
 
-export async function respond(context: Context, named: string | undefined, decision: Decision): Promise<void> {
+export async function respond(
+  context: Context,
+  named: string | undefined,
+  answered: Decision,
+  because: string | undefined,
+): Promise<void> {
+  const reason = reasonOf(because)
+  const decision = { ...answered, ...(reason && { reason }) }
   const views = await meant(context, named, 'gate')
   const { run, gates } = await context.api.gates.respond({ gate: nameOf(views), ...decision })
   print(context, { run, gates, ...decision }, () => [
@@ -53,7 +75,7 @@ function answeredLines(views: readonly GateView[], ids: readonly string[], done:
 
 type Meant = readonly [GateView, ...GateView[]]
 
-/** What a person means by a name, or by none, as the node decides it. */
+/** The node decides which gates a name, or no name, means. */
 export async function meant({ api }: Context, name: string | undefined, kind: GateView['kind']): Promise<Meant> {
   try {
     const { gates } = await api.gates.find({ name, kind })
@@ -70,7 +92,6 @@ export async function meant({ api }: Context, name: string | undefined, kind: Ga
   }
 }
 
-/** The whole plan by its run. */
 function nameOf([first, ...others]: Meant): string {
   return others.length === 0 ? first.id : first.run
 }

@@ -1,4 +1,4 @@
-// `parley users`: the people whom this node knows, what they may do, and whether they may do it now.
+// `parley users`: lists the people whom this node knows, and changes their state and capabilities.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import type { Input } from '../../node/client.ts'
@@ -18,7 +18,7 @@ export default command({
     { name: 'USER', summary: 'The user', optional: true },
     { name: 'CAPABILITY', summary: 'For grant and revoke', optional: true },
   ],
-  flags: { reason: { type: 'text', value: 'TEXT', summary: 'The reason; it is recorded on the trail' } },
+  flags: { reason: { value: 'TEXT', summary: 'The reason; it is recorded on the trail' } },
   examples: [
     ['parley users', 'everyone, and what is waiting for them'],
     ['parley users suspend bob --reason "On holiday"', 'bob answers nothing until he is resumed'],

@@ -1,5 +1,4 @@
-// `parley abort`: ends a run, or the work on one of its tasks, at once or with time to finish. Unlike other commands it
-// never takes the newest run by itself.
+// `parley abort`: ends a run or one of its tasks, at once or after a grace period. It never defaults to the newest run.
 import { command } from '../../command.ts'
 import { print } from '../../output.ts'
 import { duration } from '../../render/format.ts'
@@ -13,8 +12,8 @@ export default command({
     { name: 'TASK', summary: 'One task of it (default: the whole run)', optional: true },
   ],
   flags: {
-    reason: { type: 'text', value: 'TEXT', summary: 'The reason; it is recorded on the trail' },
-    grace: { type: 'text', value: 'TIME', summary: 'Give agents this long to finish first, such as 2m' },
+    reason: { value: 'TEXT', summary: 'The reason; it is recorded on the trail' },
+    grace: { value: 'TIME', summary: 'Give agents this long to finish first, such as 2m' },
   },
   examples: [
     ['parley abort last', 'the newest run'],

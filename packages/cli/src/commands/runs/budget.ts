@@ -1,11 +1,10 @@
-// `parley budget`: what the profile has spent today; what a run and its tasks may use, how far they have, and higher
-// limits.
+// `parley budget`: what the profile has spent today; the limits of a run and its tasks, and raising them.
 import { type Context, command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import type { BudgetLimit, TodayView } from '../../node/views.ts'
 import { drawing, print } from '../../output.ts'
 import { count, money } from '../../render/format.ts'
-import { grid } from '../../render/grid.ts'
+import { table } from '../../render/grid.ts'
 import { budgetsTable, LIMIT_NAMES } from '../../render/runs.ts'
 import type { Drawing } from '../../render/tasks.ts'
 import { oneLine } from '../../render/text.ts'
@@ -18,11 +17,7 @@ export default command({
     { name: 'NAME=AMOUNT', summary: 'A higher limit', optional: true, rest: true },
   ],
   flags: {
-    task: {
-      type: 'text',
-      value: 'TASK',
-      summary: "The task whose limit is raised (default: the run's own)",
-    },
+    task: { value: 'TASK', summary: "The task whose limit is raised (default: the run's own)" },
   },
   examples: [
     ['parley budget', 'what the profile has spent today, and for whom'],
@@ -33,7 +28,7 @@ export default command({
   async run(context, { flags, words }) {
     const [named, ...raises] = words
     if (named === undefined) return today(context, flags.task)
-    // Read only where something is raised: it brings the whole node with it.
+    // Loads the whole node, so only if something is raised.
     const units = raises.length > 0 ? await import('@parley/node') : undefined
     const wanted = raises.map(word => raiseOf(word, units!))
     const { run } = await context.api.runs.show({ run: named })
@@ -88,7 +83,8 @@ const NAMES: Readonly<Record<string, string>> = {
   __others__: 'others',
 }
 
-function todayLines(today: TodayView, { width, paint }: Drawing): readonly string[] {
+function todayLines(today: TodayView, drawing: Drawing): readonly string[] {
+  const { paint } = drawing
   const { by, cap, problem } = today
   if (problem !== undefined) return [paint('bad', oneLine(problem))]
   const full = cap !== null && today.used_usd >= cap
@@ -104,19 +100,14 @@ function todayLines(today: TodayView, { width, paint }: Drawing): readonly strin
   return [
     ...head,
     '',
-    ...grid(
+    ...table(
+      by,
       [
-        { header: 'FOR', flexible: true },
-        { header: 'COST', align: 'right' },
-        { header: 'TOKENS', align: 'right' },
+        { header: 'FOR', flexible: true, of: ({ name }) => NAMES[name] ?? `peer ${oneLine(name)}` },
+        { header: 'COST', align: 'right', of: ({ usd }) => money(usd) },
+        { header: 'TOKENS', align: 'right', of: ({ tokens }) => (tokens > 0 ? count(tokens) : '') },
       ],
-      by.map(({ name, usd, tokens }) => [
-        NAMES[name] ?? `peer ${oneLine(name)}`,
-        money(usd),
-        tokens > 0 ? count(tokens) : '',
-      ]),
-      width,
-      paint,
+      drawing,
     ),
   ]
 }

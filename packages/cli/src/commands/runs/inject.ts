@@ -1,4 +1,4 @@
-// `parley inject`: words of a person for agents at work.
+// `parley inject`: sends a message of a person to working agents.
 import { command } from '../../command.ts'
 import type { Input } from '../../node/client.ts'
 import { print } from '../../output.ts'
@@ -12,18 +12,9 @@ export default command({
     { name: 'TEXT', summary: 'What you want to say, in quotes' },
   ],
   flags: {
-    to: { type: 'text', value: 'TASK', summary: 'A task of the plan, or a workspace' },
-    type: {
-      type: 'text',
-      value: 'TYPE',
-      summary: 'The type of the message (default: feedback, or directive for all)',
-    },
-    priority: {
-      type: 'text',
-      value: 'PRIORITY',
-      choices: ['normal', 'urgent', 'blocking'],
-      summary: 'How urgent it is',
-    },
+    to: { value: 'TASK', summary: 'A task of the plan, or a workspace' },
+    type: { value: 'TYPE', summary: 'The type of the message (default: feedback, or directive for all)' },
+    priority: { value: 'PRIORITY', choices: ['normal', 'urgent', 'blocking'], summary: 'How urgent it is' },
   },
   examples: [
     ['parley inject last "Keep the old name of the function"', 'for every turn that starts later'],

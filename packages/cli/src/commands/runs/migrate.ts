@@ -1,4 +1,4 @@
-// `parley migrate`: another agent goes on with a task, from what was kept last.
+// `parley migrate`: another agent continues a task from its last checkpoint.
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { cliLimits } from '../../limits.ts'
@@ -10,17 +10,9 @@ export default command({
     'The old agent’s turn is ended, its folder is reset to the last checkpoint, and the new agent is told what was done so far. The attempt continues: time, budget and mail are unchanged.',
   args: [{ name: 'TASK', summary: 'A task of the run that is in progress' }],
   flags: {
-    to: {
-      type: 'text',
-      value: 'AGENT',
-      summary: 'Who takes over: an agent of the team, or one of `parley agents`',
-    },
-    run: { type: 'text', value: 'RUN', summary: 'The run (default: last)' },
-    reason: {
-      type: 'text',
-      value: 'TEXT',
-      summary: 'The reason; it is recorded on the trail and passed to the new agent',
-    },
+    to: { value: 'AGENT', summary: 'Who takes over: an agent of the team, or one of `parley agents`' },
+    run: { value: 'RUN', summary: 'The run (default: last)' },
+    reason: { value: 'TEXT', summary: 'The reason; it is recorded on the trail and passed to the new agent' },
   },
   examples: [
     ['parley migrate docs --to codex', 'in the newest run'],

@@ -1,4 +1,4 @@
-// `parley resume`: suspended work goes on.
+// `parley resume`: continues suspended work.
 import { command } from '../../command.ts'
 import { print } from '../../output.ts'
 import { OF_TASK, THE_RUN } from '../words.ts'

@@ -3,8 +3,7 @@ import { command } from '../../command.ts'
 import { cliLimits } from '../../limits.ts'
 import { machineFault } from '../../node/client.ts'
 import { LISTED_STATES, type ListedState } from '../../node/views.ts'
-import { drawing, print, remark } from '../../output.ts'
-import { heldLine } from '../../render/machine.ts'
+import { drawing, printHeld, remark } from '../../output.ts'
 import { damageRemark, runsTable } from '../../render/runs.ts'
 import { limitOf } from '../words.ts'
 
@@ -13,14 +12,8 @@ const NO_SUCH = 'No such runs. `parley runs` lists all.'
 
 export default command({
   flags: {
-    state: {
-      type: 'text',
-      value: 'STATE',
-      many: true,
-      choices: LISTED_STATES,
-      summary: 'Only runs in this state; may be repeated',
-    },
-    limit: { type: 'integer', value: 'N', summary: `At most this many (default: ${cliLimits.runs})` },
+    state: { value: 'STATE', many: true, choices: LISTED_STATES, summary: 'Only runs in this state; may be repeated' },
+    limit: { value: 'N', whole: true, summary: `At most this many (default: ${cliLimits.runs})` },
   },
   examples: [
     ['parley runs', 'the newest runs'],
@@ -30,7 +23,7 @@ export default command({
   async run(context, { flags }) {
     const limit = limitOf(flags.limit, cliLimits.runs, cliLimits.mostRuns)
     const states = flags.state as readonly ListedState[]
-    // One more than is shown tells whether there are more.
+    // One more than is shown, to know whether there are more.
     const asked = Math.min(limit + 1, cliLimits.mostRuns)
     const { runs: found } = await context.api.runs.list({
       limit: asked,
@@ -39,10 +32,9 @@ export default command({
     const list = found.slice(0, limit)
     const more = found.length > limit
     const machine = await machineFault(context.api)
-    print(context, { runs: list, more, ...(machine && { machine }) }, () =>
+    printHeld(context, { runs: list, more }, machine, () =>
       list.length > 0 ? runsTable(list, drawing(context)) : [states.length > 0 ? NO_SUCH : NONE],
     )
-    if (machine) remark(context, heldLine(machine, drawing(context)))
     const damage = damageRemark(list)
     if (damage !== undefined) remark(context, damage)
     if (more) remark(context, `There are more: --limit ${Math.min(limit * 5, cliLimits.mostRuns)}`)

@@ -1,7 +1,8 @@
-// `parley salvage`: a person judges what a failed task left, and takes it over or lets it go.
+// `parley salvage`: a person reviews what a failed task left, and keeps or discards it.
 import { type Context, command } from '../../command.ts'
 import { EXIT, type ExitCode } from '../../exit.ts'
 import { Failure } from '../../failure.ts'
+import { choose } from '../../live/gate.ts'
 import { PASSPHRASE_FLAG } from '../../node/confirm.ts'
 import type { LeftView, SalvageView } from '../../node/views.ts'
 import { drawing, print, printLines, remark } from '../../output.ts'
@@ -14,11 +15,11 @@ export default command({
     'Shows why the task failed and what it had saved, then asks. If you keep it, it is merged into the result; the task stays failed. This works while the run is in progress: with `salvage: ask` in the team file it waits for you.',
   args: [{ name: 'TASK', summary: 'A failed task of the run' }],
   flags: {
-    run: { type: 'text', value: 'RUN', summary: 'The run (default: last)' },
-    checkpoint: { type: 'text', value: 'ID', summary: 'A checkpoint other than the newest' },
-    yes: { type: 'boolean', short: 'y', summary: 'Keep it without asking' },
-    discard: { type: 'boolean', summary: 'Discard it: a run that waits for the answer continues' },
-    reason: { type: 'text', value: 'TEXT', summary: 'The reason; it is recorded on the trail' },
+    run: { value: 'RUN', summary: 'The run (default: last)' },
+    checkpoint: { value: 'ID', summary: 'A checkpoint other than the newest' },
+    yes: { short: 'y', summary: 'Keep it without asking' },
+    discard: { summary: 'Discard it: a run that waits for the answer continues' },
+    reason: { value: 'TEXT', summary: 'The reason; it is recorded on the trail' },
     ...PASSPHRASE_FLAG,
   },
   examples: [
@@ -46,27 +47,15 @@ export default command({
   },
 })
 
-/** Undefined: nothing was decided. */
+/** Undefined: no decision. */
 async function decided(context: Context, task: string): Promise<boolean | undefined> {
   if (!context.terminal.interactive || context.global.json) {
     remark(context, `Nothing was decided. parley salvage ${task} --yes keeps it, --discard discards it.`)
     return undefined
   }
-  for (;;) {
-    const typed = await context.terminal.ask('Keep it? [y]es, [n]o (discard it), [l]ater: ')
-    switch (typed?.trim().toLowerCase()) {
-      case 'y':
-      case 'yes':
-        return true
-      case 'n':
-      case 'no':
-        return false
-      case undefined:
-      case 'l':
-      case 'later':
-        return undefined
-    }
-  }
+  const question = 'Keep it? [y]es, [n]o (discard it), [l]ater: '
+  const word = await choose(['yes', 'no', 'later'], () => context.terminal.ask(question))
+  return word === undefined || word === 'later' ? undefined : word === 'yes'
 }
 
 function leftLines(left: LeftView, width: number): readonly string[] {
@@ -94,7 +83,6 @@ function outcome({ state, files, reason }: SalvageView, task: string, run: strin
   }
 }
 
-/** Asked for, and not there: somebody has to see to it. */
 function exitOf({ state }: SalvageView, take: boolean): ExitCode {
   return take && state === 'discarded' ? EXIT.failed : EXIT.done
 }

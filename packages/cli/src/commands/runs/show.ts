@@ -1,4 +1,4 @@
-// `parley show`: everything about one run; with --follow until it is over.
+// `parley show`: everything about one run; with --follow, until it is over.
 import { command } from '../../command.ts'
 import { attend } from '../../live/attend.ts'
 import { drawing, print } from '../../output.ts'
@@ -8,8 +8,8 @@ import { LAST, RUN } from '../words.ts'
 export default command({
   args: [RUN],
   flags: {
-    follow: { type: 'boolean', summary: 'Follow it until it is over' },
-    full: { type: 'boolean', summary: 'Everything that agents said, not just the beginning' },
+    follow: { summary: 'Follow it until it is over' },
+    full: { summary: 'Everything that agents said, not just the beginning' },
   },
   examples: [
     ['parley show', 'the newest run: its tasks, its steps, its result, what it cost'],

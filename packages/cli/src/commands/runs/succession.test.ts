@@ -29,15 +29,10 @@ const saved: SalvageView = {
 }
 
 function salvaging(state: SalvageView['state'] = 'merged') {
-  const judged: unknown[] = []
-  const node = fakeNode({
+  return fakeNode({
     '/workspaces/left': { run, left },
-    '/workspaces/salvage': async input => {
-      judged.push(input)
-      return { run, salvage: { ...saved, state } }
-    },
+    '/workspaces/salvage': { run, salvage: { ...saved, state } },
   })
-  return { node, judged }
 }
 
 test('migrate says who takes over, and needs to be told', async () => {
@@ -62,26 +57,28 @@ test.each([
   ['yes', true, 'discarded', 1, 'Discarded what docs left.'],
   ['y', true, 'open', 0, 'waits for an answer: parley gates'],
 ] as const)('salvage shows what was left and asks: %s', async (typed, take, state, code, words) => {
-  const { node, judged } = salvaging(state)
+  const node = salvaging(state)
   const terminal = new FakeTerminal({ interactive: true, answers: ['perhaps', typed] })
   const ran = await parley(['salvage', 'docs', '--reason', 'Why not'], { node, terminal })
   expect(ran.code).toBe(code)
   for (const part of ['docs failed: It broke.', 'not finished', '+a line', 'conflict a.md', words])
     expect(terminal.output).toContain(part)
-  expect(judged).toEqual([{ run, task: 'docs', take, checkpoint: 'cp_1', reason: 'Why not' }])
+  expect(node.asked('/workspaces/salvage')).toEqual([
+    { run, task: 'docs', take, checkpoint: 'cp_1', reason: 'Why not' },
+  ])
 })
 
 test('salvage decides nothing by itself, and asks nothing where it is told', async () => {
-  const { node, judged } = salvaging()
+  const node = salvaging()
   expect((await parley(['salvage', 'docs'], { node })).code).toBe(5)
   const later = new FakeTerminal({ interactive: true, answers: ['l'] })
   expect((await parley(['salvage', 'docs'], { node, terminal: later })).code).toBe(5)
-  expect(judged).toEqual([])
+  expect(node.asked('/workspaces/salvage')).toEqual([])
   expect((await parley(['salvage', 'docs', '--yes', '--discard'], { node })).code).toBe(2)
   const { out } = await parley(['salvage', 'docs', '--yes', '--json'], { node })
   expect(JSON.parse(out)).toMatchObject({ run, task: 'docs', state: 'merged' })
   await parley(['salvage', 'docs', '--discard'], { node })
-  expect(judged).toMatchObject([
+  expect(node.asked('/workspaces/salvage')).toMatchObject([
     { run, take: true },
     { run, take: false },
   ])
@@ -102,19 +99,13 @@ test('trail proof shows each step, and ends with 1 where one does not hold', asy
     signature: { status: 'none', detail: 'Not signed.', signer: null },
     complete: false,
   }
-  const asked: unknown[] = []
-  const node = fakeNode({
-    '/trail/proof': async input => {
-      asked.push(input)
-      return { ...proof, complete: input.entry === 17 }
-    },
-  })
+  const node = fakeNode({ '/trail/proof': async ({ entry }) => ({ ...proof, complete: entry === 17 }) })
   const whole = await parley(['trail', 'proof', 'last', '17'], { node })
   expect([whole.code, whole.out]).toEqual([0, expect.stringContaining('Every step is verified.')])
   const broken = await parley(['trail', 'proof', 'last', 'ent_1'], { node })
   expect(broken.code).toBe(1)
   expect(broken.out).toMatch(/what +failed +It is not what was handed in\./)
-  expect(asked).toEqual([
+  expect(node.asked('/trail/proof')).toEqual([
     { run: 'last', entry: 17 },
     { run: 'last', entry: 'ent_1' },
   ])

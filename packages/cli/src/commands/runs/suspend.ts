@@ -1,4 +1,4 @@
-// `parley suspend`: work that stands still for a while.
+// `parley suspend`: pauses the work of a run or of one task.
 import { command } from '../../command.ts'
 import { print } from '../../output.ts'
 import { OF_TASK, reasonOf, THE_RUN } from '../words.ts'
@@ -7,7 +7,7 @@ export default command({
   about:
     'Running turns are ended, and run again from their last checkpoint after `parley resume`. No time or budget is used in the meantime.',
   args: [THE_RUN, OF_TASK],
-  flags: { reason: { type: 'text', value: 'TEXT', summary: 'The reason; it is recorded on the trail' } },
+  flags: { reason: { value: 'TEXT', summary: 'The reason; it is recorded on the trail' } },
   examples: [
     ['parley suspend last', 'everything of the newest run'],
     ['parley suspend run_01m7 docs --reason "The style guide is coming"', 'one task'],

@@ -1,8 +1,7 @@
 // `parley tree`: the tasks of a run as the live view shows them, once.
 import { command } from '../../command.ts'
-import { drawing, print, remark } from '../../output.ts'
+import { drawing, printHeld } from '../../output.ts'
 import { totalLine } from '../../render/live.ts'
-import { heldLine } from '../../render/machine.ts'
 import { taskLines } from '../../render/tasks.ts'
 import { LAST, RUN } from '../words.ts'
 
@@ -15,10 +14,9 @@ export default command({
   async run(context, { words }) {
     const view = await context.api.runs.show({ run: words[0] ?? LAST })
     const { run, intent, state, tasks, machine } = view
-    print(context, { run, intent, state, tasks, ...(machine && { machine }) }, () => [
+    printHeld(context, { run, intent, state, tasks }, machine, () => [
       ...taskLines(tasks, drawing(context)).flatMap(({ lines }) => lines),
       totalLine(view, drawing(context)),
     ])
-    if (machine) remark(context, heldLine(machine, drawing(context)))
   },
 })

@@ -1,4 +1,4 @@
-// What an agent is told in AGENTS.md: how to be a good member of a Parley team.
+// The section of AGENTS.md that tells an agent how to work in a Parley team.
 
 export const AGENT_NOTES = `## Working in a Parley workspace
 

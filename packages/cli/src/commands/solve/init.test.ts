@@ -1,17 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
 import { BEGIN, END, withSection } from './markers.ts'
 import { teamName, teamTemplate } from './team-template.ts'
@@ -19,11 +10,10 @@ import { teamName, teamTemplate } from './team-template.ts'
 let folder: string
 let project: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'parley-init-'))
+  folder = tempFolder()
   project = join(folder, 'My Project!')
   mkdirSync(project)
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const read = (file: string) => readFileSync(join(project, file), 'utf8')
 const init = (...args: string[]) => parley(['init', ...args], { cwd: project, env: { PATH: join(folder, 'bin') } })
@@ -51,8 +41,7 @@ test('it writes a team file and notes for agents, and a second time changes noth
 })
 
 test('in a repository without a commit it says that one is needed first', async () => {
-  const said = async () =>
-    (await parley(['init'], { cwd: project, env: { PATH: join(folder, 'bin') } })).out.split('\n').slice(-4)
+  const said = async () => (await init()).out.split('\n').slice(-4)
   expect((await said()).join('\n')).not.toContain('commit')
   execFileSync('git', ['init', '--quiet', project])
   expect(await said()).toEqual([

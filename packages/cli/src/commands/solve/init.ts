@@ -1,5 +1,4 @@
-// `parley init`: prepares a project. Safe to repeat: what a person wrote or changed stays as it is, and it says what it
-// found.
+// `parley init`: prepares a project. It is safe to repeat: what a person wrote stays as it is.
 import { spawnSync } from 'node:child_process'
 import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
@@ -43,7 +42,6 @@ export default command({
   },
 })
 
-/** A run starts from a commit, so a repository without one needs it first. */
 function nextLines(folder: string, agents: readonly string[]): readonly string[] {
   const next = agents.length > 0 ? 'parley solve "what you want"' : `parley run ${TEAM_FILE}`
   if (!isWithoutCommit(folder)) return [`Next: ${next}`]
@@ -71,7 +69,7 @@ function writeTeam(folder: string, agents: readonly string[]): Done {
   return { file: TEAM_FILE, did: 'written', text: `written, ${who}` }
 }
 
-/** CLAUDE.md may be a link to AGENTS.md: then it has the notes already. */
+/** A CLAUDE.md that links to AGENTS.md already has the notes. */
 function noteFiles(folder: string): readonly string[] {
   const claude = lstatSync(join(folder, 'CLAUDE.md'), { throwIfNoEntry: false })
   return claude?.isFile() ? ['AGENTS.md', 'CLAUDE.md'] : ['AGENTS.md']

@@ -1,14 +1,14 @@
-// A part of a file that belongs to Parley, between two markers. Everything outside of them belongs to whoever wrote it.
+// A section of a file that belongs to Parley, between two markers; the rest belongs to its author.
 
 export const BEGIN = '<!-- parley:begin -->'
 export const END = '<!-- parley:end -->'
 
 export type Marked =
   | { readonly kind: 'added' | 'updated' | 'same'; readonly text: string }
-  /** The markers are not a pair: nothing can be changed without touching what a person wrote. */
+  /** Without a pair of markers any change would touch a person's text. */
   | { readonly kind: 'broken'; readonly why: string }
 
-/** The text with the part between the markers replaced, or added at the end where there are none. */
+/** Replaces the part between the markers, or appends it. */
 export function withSection(text: string, section: string): Marked {
   const block = `${BEGIN}\n${section.trim()}\n${END}`
   const begins = places(text, BEGIN)

@@ -1,18 +1,17 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CallError } from '@parley/call'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { PeerView } from '../../node/views.ts'
-import { type Brought, fakeNode, following } from '../../testing/fake-node.ts'
+import { type Brought, fakeNode } from '../../testing/fake-node.ts'
+import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
-import { runView } from '../../testing/views.ts'
+import { starting } from '../../testing/solving.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'parley-cli-'))
+  folder = tempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const pinned = (...ids: string[]): Brought => ({
   '/peers/list': { peers: ids.map(id => ({ id }) as PeerView), problems: [] },
@@ -37,25 +36,15 @@ test.each([
   ['an agent is named', ['solve', '@bob which?', '--agent', 'claude'], {}],
   ['the profile has no link', ['solve', '@bob which?'], { '/peers/list': new CallError('link_off', 'x') }],
 ])('ALP-MENTION-03 it is ordinary text where %s', async (_, args, brought) => {
-  const node = fakeNode({
-    ...brought,
-    '/solve/start': { run: 'run_01m7aaaaaaaaaaaaaaaaaaaaaa', warnings: [] },
-    '/runs/follow': following([runView({ state: 'done' })]),
-  })
+  const node = starting(brought)
   const ran = await parley([...args, '--yes'], { node, cwd: folder })
   expect(ran).toMatchObject({ code: 0, err: '' })
   expect(node.asked('/solve/start')).toMatchObject([{ intent: args[1] }])
 })
 
 test('ALP-MENTION-03 inside a turn nobody is mentioned: the agent may not ask for its owner', async () => {
-  const node = fakeNode({
-    '/solve/start': { run: 'run_01m7aaaaaaaaaaaaaaaaaaaaaa', warnings: [] },
-    '/runs/follow': following([runView({ state: 'done' })]),
-  })
-  await parley(['solve', '@bob which?', '--yes'], {
-    node,
-    cwd: folder,
-    env: { PARLEY_TOKEN_FILE: '/t/token' },
-  })
+  const node = starting()
+  const env = { PARLEY_TOKEN_FILE: '/t/token' }
+  await parley(['solve', '@bob which?', '--yes'], { node, cwd: folder, env })
   expect(node.asked('/solve/start')).toMatchObject([{ intent: '@bob which?' }])
 })

@@ -10,7 +10,7 @@ export interface Mentioned {
   readonly prompt: string
 }
 
-/** Undefined for ordinary text. A node is asked only where the text mentions somebody. */
+/** Undefined for ordinary text. The node is asked only if the text mentions somebody. */
 export async function mentionedPeer(context: Context, text: string): Promise<Mentioned | undefined> {
   // Inside a turn nobody but the owner may ask a peer.
   if (!text.includes('@') || context.env.PARLEY_TOKEN_FILE) return undefined

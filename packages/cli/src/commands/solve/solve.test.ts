@@ -1,28 +1,20 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { fakeNode, following } from '../../testing/fake-node.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
+import { run, starting } from '../../testing/solving.ts'
 import { FakeTerminal } from '../../testing/terminal.ts'
-import { at, runView } from '../../testing/views.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'parley-cli-'))
+  folder = tempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
-
-const one = 'run_01m7aaaaaaaaaaaaaaaaaaaaaa'
-const view = runView({ state: 'done', ended: at(42) })
 
 const teamText = (name: string) => `version: 1\nname: ${name}\nagents: { a: { command: [sh] } }\n`
 
 test('solve uses the team file that is named, else parley.yaml of the project, else the agent', async () => {
-  const node = fakeNode({
-    '/solve/start': { run: one, warnings: ['unused agent'] },
-    '/runs/follow': following([view]),
-  })
+  const node = starting({ '/solve/start': { run, warnings: ['unused agent'] } })
   writeFileSync(join(folder, 'parley.yaml'), teamText('own'))
   writeFileSync(join(folder, 'other.yaml'), teamText('other'))
   const solve = (...args: string[]) => parley(['solve', 'x', ...args], { node, cwd: folder })
@@ -40,10 +32,7 @@ test('solve uses the team file that is named, else parley.yaml of the project, e
 })
 
 test('solve finds the team file at the top of the repository, and takes all of it as the project', async () => {
-  const node = fakeNode({
-    '/solve/start': { run: one, warnings: [] },
-    '/runs/follow': following([view]),
-  })
+  const node = starting()
   const below = join(folder, 'src', 'deep')
   mkdirSync(below, { recursive: true })
   writeFileSync(join(folder, 'parley.yaml'), teamText('own'))
@@ -62,10 +51,7 @@ test('solve finds the team file at the top of the repository, and takes all of i
 })
 
 test('solve - reads the intent from standard input', async () => {
-  const node = fakeNode({
-    '/solve/start': { run: one, warnings: [] },
-    '/runs/follow': following([view]),
-  })
+  const node = starting()
   const terminal = new FakeTerminal({ input: 'Tidy\nthe house\n' })
   await parley(['solve', '-', '--agent', 'a'], { node, terminal })
   expect(node.asked('/solve/start')).toMatchObject([{ intent: 'Tidy\nthe house' }])
@@ -96,10 +82,7 @@ test('a team file that is a folder, or not there: what it is, and nothing that t
 })
 
 test('run takes the description of the file as the intent', async () => {
-  const node = fakeNode({
-    '/solve/start': { run: one, warnings: [] },
-    '/runs/follow': following([view]),
-  })
+  const node = starting()
   writeFileSync(
     join(folder, 'team.yaml'),
     'version: 1\nname: x\ndescription: Check it all\nagents: { a: { command: [sh] } }\n',

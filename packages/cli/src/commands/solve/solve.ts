@@ -18,25 +18,15 @@ import { type Mentioned, mentionedPeer } from './mention.ts'
 type SolveInput = Input<'/solve/start'>
 
 export const START_FLAGS = {
-  project: {
-    type: 'text',
-    value: 'FOLDER',
-    complete: 'folder',
-    summary: 'The project (default: this folder)',
-  },
-  yes: {
-    type: 'boolean',
-    short: 'y',
-    summary: 'Approve the plan: every task is approved under your name',
-  },
+  project: { value: 'FOLDER', complete: 'folder', summary: 'The project (default: this folder)' },
+  yes: { short: 'y', summary: 'Approve the plan: every task is approved under your name' },
   gates: {
-    type: 'text',
     value: 'PRESET',
     choices: ['autonomous', 'supervised', 'gated'],
     summary: 'When you are asked, overriding the team file',
   },
-  force: { type: 'boolean', summary: 'Start it even though the same run was started too often' },
-  detach: { type: 'boolean', summary: 'Start it and return immediately' },
+  force: { summary: 'Start it even though the same run was started too often' },
+  detach: { summary: 'Start it and return immediately' },
 } as const
 
 export default command({
@@ -44,8 +34,8 @@ export default command({
     "Uses the team file given with --team, or the project's parley.yaml (also from a subfolder of a git repository), or the agent given with --agent, or the default agent. On a terminal it shows the plan and asks once. Without a terminal it needs --yes; otherwise the run waits for `parley approve`. Ctrl-C never ends a run without asking. Text that mentions a pinned peer, such as @bob, goes straight to that peer, as with `parley ask`, unless --team or --agent is given.",
   args: [{ name: 'INTENT', summary: 'What you want, in quotes, or - to read it from standard input' }],
   flags: {
-    team: { type: 'text', value: 'FILE', complete: 'file', summary: 'The team file' },
-    agent: { type: 'text', value: 'NAME', summary: 'One agent alone, configured or a preset' },
+    team: { value: 'FILE', complete: 'file', summary: 'The team file' },
+    agent: { value: 'NAME', summary: 'One agent alone, configured or a preset' },
     ...START_FLAGS,
   },
   examples: [
@@ -92,7 +82,6 @@ function askMentioned(context: Context, { api, peer, prompt }: Mentioned, detach
   return askPeer(context, api, { peer, prompt })
 }
 
-/** What `solve` and `run` have in common beside the plan. */
 export function startChoices(
   { env }: Context,
   { gates, force }: { readonly gates: string | undefined; readonly force: boolean },
@@ -107,18 +96,8 @@ interface Place {
   readonly project: string
 }
 
-/**
- * The team file and the project that are meant. A team file at the top of a repository is for all of it, as `git` would
- * see it.
- */
-function placeOf(
-  context: Context,
-  flags: {
-    readonly team: string | undefined
-    readonly agent: string | undefined
-    readonly project: string | undefined
-  },
-): Place {
+/** A team file at the top of a repository applies to all of it, as in `git`. */
+function placeOf(context: Context, flags: Readonly<Record<'team' | 'agent' | 'project', string | undefined>>): Place {
   const { cwd } = context
   const project = resolve(cwd, flags.project ?? '.')
   if (flags.team !== undefined) return { file: resolve(cwd, flags.team), project }
@@ -131,7 +110,7 @@ function placeOf(
   return { file: above, project: dirname(above) }
 }
 
-/** The nearest team file on the way up to the top of the repository; nothing is looked for outside of one. */
+/** The nearest team file between the folder and the top of its repository. */
 function teamAbove(folder: string): string | undefined {
   let found: string | undefined
   for (let place = folder; ; place = dirname(place)) {
@@ -142,7 +121,7 @@ function teamAbove(folder: string): string | undefined {
   }
 }
 
-/** Whether it waits for somebody is known a moment after its start. */
+/** Waits until the run works, has ended, or waits for a person. */
 async function begun({ clock }: Context, api: NodeClient, run: string): Promise<RunView> {
   const controller = new AbortController()
   const cancel = clock.after(cliLimits.begunMs, () => controller.abort())
@@ -168,7 +147,7 @@ export async function start(
     })
   }
   const { readTeamFile } = await import('../../team-file.ts')
-  // Before a node is asked, or even started: what is wrong with the file is told with its lines.
+  // Mistakes in the file are shown with their lines, before a node is even started.
   const team = input.team && readTeamFile(input.team.text, input.team.file, context.cwd)
   const api = await context.connect({ create: true })
   const { startEnvironment } = await import('@parley/node')
@@ -188,7 +167,7 @@ export async function start(
   }
   return attend(context, api, run, {
     yes: input.approved,
-    // The run has them too, without the lines of the file.
+    // The view of the run has the same warnings without line numbers.
     told: warnings.map(each => each.replace(/^line \d+: /, '')),
     ...(team && { team }),
   })

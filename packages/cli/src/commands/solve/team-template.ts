@@ -1,5 +1,4 @@
-// The team file that `parley init` writes: for the agents that are there, or a working example of plain commands where
-// there is none.
+// The team file that `parley init` writes: for the agents on PATH, or a working example of plain commands.
 
 const HEAD = (name: string, description: string) => `# A team for \`parley solve "…"\` and \`parley run parley.yaml\`.
 # Every field is explained in docs/guide/team-files.md of Parley.

@@ -1,5 +1,4 @@
-// Verifying a copy of the cold tier alone: the replica, or `trail/cold` of a profile, without a node and without the
-// profile.
+// Verifies a copy of the cold tier (a replica, or `trail/cold` of a profile) without a node and without the profile.
 import { statSync } from 'node:fs'
 import type { Context } from '../../command.ts'
 import { EXIT, type ExitCode } from '../../exit.ts'
@@ -54,7 +53,7 @@ export async function verifyCold(
         ? [`${plural(incomplete.length, 'run')} copied only in part so far: ${incomplete.join(', ')}`]
         : []),
     ])
-    // Not only for whoever reads the result: silence would be taken for proof.
+    // On stderr, so that a pipe does not hide it: silence would be taken for proof.
     if (sound && keys.length === 0 && !context.global.json)
       context.terminal.err(
         `${paint('bad', 'NOT PROVEN')} who signed it: the signatures were checked only against the keys named in them. Give a key of the profile with --key.\n`,

@@ -1,4 +1,4 @@
-// `parley trail compact`: takes runs that are over out of the log now.
+// `parley trail compact`: moves finished runs out of the log now.
 import { command } from '../../command.ts'
 import { EXIT } from '../../exit.ts'
 import { SLOW } from '../../limits.ts'

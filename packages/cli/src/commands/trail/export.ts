@@ -1,5 +1,4 @@
-// `parley trail export`: the record of a run as one file that can be verified and imported elsewhere, or as lines of
-// JSON.
+// `parley trail export`: the record of a run as one file, or as lines of JSON.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Context, command } from '../../command.ts'
@@ -8,7 +7,7 @@ import type { Output } from '../../node/client.ts'
 import { print, remark } from '../../output.ts'
 import { bytes } from '../../render/format.ts'
 import { LAST, RUN } from '../words.ts'
-import { writeNewFile } from './new-file.ts'
+import { fileExists, writeNewFile } from './new-file.ts'
 
 export default command({
   about:
@@ -16,22 +15,15 @@ export default command({
   args: [RUN],
   flags: {
     output: {
-      type: 'text',
       value: 'FILE',
       short: 'o',
       complete: 'file',
       summary: 'A new file, usually with the extension .parley (default: standard output)',
     },
-    format: { type: 'text', value: 'FORMAT', choices: ['file', 'jsonl'], summary: 'file (default) or jsonl' },
-    'no-content': {
-      type: 'boolean',
-      summary: 'Leave out the content that entries refer to; the record alone can still be verified',
-    },
-    decrypt: {
-      type: 'boolean',
-      summary: 'Open content that the profile keeps sealed; anyone with the file can read it',
-    },
-    'up-to': { type: 'integer', value: 'SEQ', summary: 'Up to and including this entry (default: the newest)' },
+    format: { value: 'FORMAT', choices: ['file', 'jsonl'], summary: 'file (default) or jsonl' },
+    'no-content': { summary: 'Leave out the content that entries refer to; the record alone can still be verified' },
+    decrypt: { summary: 'Open content that the profile keeps sealed; anyone with the file can read it' },
+    'up-to': { value: 'SEQ', whole: true, summary: 'Up to and including this entry (default: the newest)' },
   },
   examples: [
     ['parley trail export last --output run.parley', 'to a file, which must not exist yet'],
@@ -53,13 +45,7 @@ export default command({
       })
     if (!lines && flags.output === undefined && context.terminal.seen) throw notHere(run)
     const file = flags.output === undefined ? undefined : resolve(context.cwd, flags.output)
-    if (file !== undefined && existsSync(file)) {
-      throw new Failure('file_exists', `${file} already exists.`, {
-        why: 'An export never overwrites a file.',
-        next: 'Choose another name with --output.',
-        details: { file },
-      })
-    }
+    if (file !== undefined && existsSync(file)) throw fileExists(file)
     const content = flags['no-content'] ? 'none' : flags.decrypt ? 'opened' : 'stored'
     const pieces = lines
       ? ended(context.api.streams.trail.export({ run }))
@@ -68,7 +54,6 @@ export default command({
   },
 })
 
-/** A person who sees a terminal full of bytes is not helped. */
 function notHere(run: string): Failure {
   return new Failure('usage', 'The record of a run is a binary file, not text for a terminal.', {
     next: [

@@ -1,32 +1,26 @@
 // The filters that `trail query` and `trail follow` share.
+import type { FlagValues } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import type { Input } from '../../node/client.ts'
 
 export const FILTER_FLAGS = {
   type: {
-    type: 'text',
     value: 'TYPE',
     many: true,
-    // The registry is read with the node, so only by whoever asks for it.
+    // The registry loads the whole node.
     offers: async () => (await import('@parley/node')).EVENT_TYPES,
     summary: 'Only entries of this type; may be repeated',
   },
-  actor: { type: 'text', value: 'NAME', summary: 'Only what this actor did' },
-  workspace: { type: 'text', value: 'ID', summary: 'Only entries of this workspace' },
+  actor: { value: 'NAME', summary: 'Only what this actor did' },
+  workspace: { value: 'ID', summary: 'Only entries of this workspace' },
 } as const
 
-export interface FilterValues {
-  readonly type: readonly string[]
-  readonly actor: string | undefined
-  readonly workspace: string | undefined
-}
-
-/** Whether there is such a type is for the node to say: it knows what the run has. */
+/** The node refuses unknown types: it knows the vocabulary of the run. */
 export function filterOf({
   type,
   actor,
   workspace,
-}: FilterValues): Pick<Input<'/trail/query'>, 'event_type' | 'actor' | 'workspace'> {
+}: FlagValues<typeof FILTER_FLAGS>): Pick<Input<'/trail/query'>, 'event_type' | 'actor' | 'workspace'> {
   const several = type.find(each => each.includes(','))
   if (several !== undefined)
     throw new Failure('usage', `--type takes one type, not '${several}'.`, {

@@ -1,4 +1,4 @@
-// `parley trail follow`: entries of a run's record as they come, until its run is over.
+// `parley trail follow`: entries of the record of a run as they arrive, until it is over.
 import { type Context, command } from '../../command.ts'
 import { EXIT } from '../../exit.ts'
 import { asFailure } from '../../failure.ts'
@@ -6,6 +6,7 @@ import type { Input, NodeClient } from '../../node/client.ts'
 import { isOver, type TrailPage } from '../../node/views.ts'
 import { drawing, printJson, printLines } from '../../output.ts'
 import { entryLines } from '../../render/trail.ts'
+import { interruption } from '../../terminal.ts'
 import { LAST, RUN } from '../words.ts'
 import { FILTER_FLAGS, filterOf } from './filter.ts'
 
@@ -13,7 +14,7 @@ export default command({
   args: [RUN],
   flags: {
     ...FILTER_FLAGS,
-    after: { type: 'integer', value: 'SEQ', summary: 'Start after this entry (default: at the beginning)' },
+    after: { value: 'SEQ', whole: true, summary: 'Start after this entry (default: at the beginning)' },
   },
   examples: [
     ['parley trail follow', 'the newest run, until Ctrl-C or its end'],
@@ -21,30 +22,24 @@ export default command({
   ],
   async run(context, { flags, words }) {
     const filter = filterOf(flags)
-    const interrupted = new AbortController()
+    using interrupted = interruption(context.terminal)
     const over = new AbortController()
-    const takeBack = context.terminal.onInterrupt(() => interrupted.abort())
-    try {
-      const query = { run: words[0] ?? LAST, ...filter, after: flags.after ?? 0 }
-      const ended = awaitEnd(context.api, query.run, AbortSignal.any([interrupted.signal, over.signal])).then(() =>
-        over.abort(),
-      )
-      const pages = context.api.streams.trail.watch(query, {
-        signal: AbortSignal.any([interrupted.signal, over.signal]),
-        resume: { cursor: page => page.cursor, input: (input, cursor) => ({ ...input, after: Number(cursor) }) },
-      })
-      const last = await showPages(context, pages, query.after)
-      over.abort()
-      await ended
-      if (interrupted.signal.aborted) return EXIT.interrupted
-      await showRest(context, { ...query, after: last })
-    } finally {
-      takeBack()
-    }
+    const signal = AbortSignal.any([interrupted.signal, over.signal])
+    const query = { run: words[0] ?? LAST, ...filter, after: flags.after ?? 0 }
+    const ended = awaitEnd(context.api, query.run, signal).then(() => over.abort())
+    const pages = context.api.streams.trail.watch(query, {
+      signal,
+      resume: { cursor: page => page.cursor, input: (input, cursor) => ({ ...input, after: Number(cursor) }) },
+    })
+    const last = await showPages(context, pages, query.after)
+    over.abort()
+    await ended
+    if (interrupted.signal.aborted) return EXIT.interrupted
+    await showRest(context, { ...query, after: last })
   },
 })
 
-/** Resolves when the run is over; of a run that only the trail knows, when `signal` fires. */
+/** Resolves when the run is over, or when `signal` fires for a run that only the trail knows. */
 async function awaitEnd(api: NodeClient, run: string, signal: AbortSignal): Promise<void> {
   try {
     for await (const { state } of api.streams.runs.follow({ run }, { signal })) if (isOver(state)) return

@@ -1,5 +1,4 @@
-// `parley trail heads`: the newest entry of every run, to be kept where whoever could change the record cannot change
-// them too.
+// `parley trail heads`: the newest entry of every run, to be kept out of reach of anyone who could change the record.
 import { command } from '../../command.ts'
 import type { HeadView } from '../../node/views.ts'
 import { print, remark } from '../../output.ts'

@@ -1,4 +1,4 @@
-// `parley trail import`: a run that somebody else has exported, into the record of this profile.
+// `parley trail import`: imports a run that somebody else exported into the record of this profile.
 import { resolve } from 'node:path'
 import { command } from '../../command.ts'
 import { SLOW } from '../../limits.ts'

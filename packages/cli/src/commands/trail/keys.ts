@@ -1,8 +1,8 @@
-// `parley trail keys`: who signs the record, and who did before.
+// `parley trail keys`: the current and former keys that sign the record.
 import { command } from '../../command.ts'
 import { drawing, print } from '../../output.ts'
 import { moment } from '../../render/format.ts'
-import { grid } from '../../render/grid.ts'
+import { table } from '../../render/grid.ts'
 
 export default command({
   about:
@@ -15,22 +15,16 @@ export default command({
     const keys = (await context.api.trail.keys({})).keys
     print(context, { keys }, () => {
       if (keys.length === 0) return ['The record of this profile is not signed.']
-      const rows = keys
-        .toReversed()
-        .map(({ key, fingerprint, since, until }) => [
-          key,
-          fingerprint,
-          since === null ? 'the beginning' : moment(since),
-          until === null ? 'in use' : moment(until),
-        ])
-      const columns = [
-        { header: 'KEY' },
-        { header: 'FINGERPRINT', optional: 1 },
-        { header: 'SINCE', optional: 2 },
-        { header: 'UNTIL' },
-      ]
-      const { width, paint } = drawing(context)
-      return grid(columns, rows, width, paint)
+      return table(
+        keys.toReversed(),
+        [
+          { header: 'KEY', of: ({ key }) => key },
+          { header: 'FINGERPRINT', optional: 1, of: ({ fingerprint }) => fingerprint },
+          { header: 'SINCE', optional: 2, of: ({ since }) => (since === null ? 'the beginning' : moment(since)) },
+          { header: 'UNTIL', of: ({ until }) => (until === null ? 'in use' : moment(until)) },
+        ],
+        drawing(context),
+      )
     })
   },
 })

@@ -1,9 +1,9 @@
-// Writing a file that was not there before, whole or not at all.
+// Writes a new file, completely or not at all.
 import { existsSync } from 'node:fs'
 import { link, open, rename, rm } from 'node:fs/promises'
 import { Failure } from '../../failure.ts'
 
-/** Never over something that is there: a record is not replaced by accident. Returns the bytes written. */
+/** Refuses to overwrite a file. Returns the bytes written. */
 export async function writeNewFile(file: string, pieces: AsyncIterable<string | Uint8Array>): Promise<number> {
   const partial = `${file}.${process.pid}.part`
   try {
@@ -17,7 +17,7 @@ export async function writeNewFile(file: string, pieces: AsyncIterable<string | 
   }
 }
 
-/** A link fails where there is a file already; not every file system has links. */
+/** A hard link fails if the file exists; some file systems have no links. */
 async function putInPlace(partial: string, file: string): Promise<void> {
   try {
     await link(partial, file)
@@ -37,15 +37,17 @@ async function writeAll(file: string, pieces: AsyncIterable<string | Uint8Array>
   return (await written.stat()).size
 }
 
+export function fileExists(file: string): Failure {
+  return new Failure('file_exists', `${file} already exists.`, {
+    why: 'An export never overwrites a file.',
+    next: 'Choose another name with --output.',
+    details: { file },
+  })
+}
+
 function asFailure(file: string, thrown: unknown): unknown {
   const { code } = thrown as NodeJS.ErrnoException
-  if (code === 'EEXIST') {
-    return new Failure('file_exists', `${file} already exists.`, {
-      why: 'An export never overwrites a file.',
-      next: 'Choose another name with --output.',
-      details: { file },
-    })
-  }
+  if (code === 'EEXIST') return fileExists(file)
   if (typeof code !== 'string' || !/^E[A-Z]+$/.test(code)) return thrown
   return new Failure('file_unwritable', `${file} cannot be written.`, {
     why: `The system says ${code}.`,

@@ -1,4 +1,4 @@
-// `parley trail proof`: everything that proves one recorded act, checked anew.
+// `parley trail proof`: the proof of one entry, checked again.
 import { command } from '../../command.ts'
 import { EXIT } from '../../exit.ts'
 import type { ProofView } from '../../node/views.ts'

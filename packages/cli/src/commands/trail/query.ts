@@ -10,9 +10,9 @@ export default command({
   args: [RUN],
   flags: {
     ...FILTER_FLAGS,
-    after: { type: 'integer', value: 'SEQ', summary: 'Only entries after this one' },
-    limit: { type: 'integer', value: 'N', summary: `At most this many (default: ${cliLimits.entries})` },
-    newest: { type: 'boolean', summary: 'The newest first' },
+    after: { value: 'SEQ', whole: true, summary: 'Only entries after this one' },
+    limit: { value: 'N', whole: true, summary: `At most this many (default: ${cliLimits.entries})` },
+    newest: { summary: 'The newest first' },
   },
   examples: [
     ['parley trail query', 'the beginning of the newest run'],

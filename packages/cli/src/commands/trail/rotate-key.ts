@@ -1,4 +1,4 @@
-// `parley trail rotate-key`: a new key for the profile. A running node goes on with it at once.
+// `parley trail rotate-key`: a new key for the profile. A running node uses it at once.
 import { command } from '../../command.ts'
 import { EXIT } from '../../exit.ts'
 import { print } from '../../output.ts'
@@ -14,7 +14,7 @@ const CONSEQUENCES = [
 
 export default command({
   about: `The profile gets a new key, which is its identity. New entries are signed with it, and what the old key has signed stays valid. The old key endorses the new one, so anyone who knows either key can verify your exports. Peers that have pinned the old key must pin the new one. A running node uses it at once, and the rotation is recorded on the trail. \`parley id rotate\` does the same, names the peers, and prints the line to send them.`,
-  flags: { yes: { type: 'boolean', short: 'y', summary: 'Do not ask for confirmation' } },
+  flags: { yes: { short: 'y', summary: 'Do not ask for confirmation' } },
   examples: [
     ['parley trail rotate-key', 'explains what it means, and asks'],
     ['parley trail rotate-key --yes --json', 'from a script'],

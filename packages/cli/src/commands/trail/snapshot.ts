@@ -1,4 +1,4 @@
-// `parley trail snapshot`: freezes a run that is over as one file.
+// `parley trail snapshot`: freezes a finished run as one file.
 import { command } from '../../command.ts'
 import { SLOW } from '../../limits.ts'
 import { print } from '../../output.ts'
@@ -9,7 +9,7 @@ export default command({
     'Its chain is verified first; a damaged run is not frozen. The file is stored in trail/snapshots of the profile and never rewritten; the entry trail_snapshot_created says what it holds. If `trail.cold` allows archives to be deleted, those of a whole run are deleted only after a snapshot.',
   args: [{ name: 'RUN', summary: 'A run: its id, a unique prefix of it, or last' }],
   flags: {
-    'up-to': { type: 'integer', value: 'SEQ', summary: 'Up to and including this entry (default: the newest)' },
+    'up-to': { value: 'SEQ', whole: true, summary: 'Up to and including this entry (default: the newest)' },
   },
   examples: [
     ['parley trail snapshot last', 'the whole newest run'],

@@ -1,10 +1,10 @@
 // What the commands about the storage of the record say to people, and with which exit codes they end.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { NodeStatus, TiersView } from '../../node/views.ts'
 import { fakeNode } from '../../testing/fake-node.ts'
+import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
 
 const none = { entries: 0, bytes: 0, runs: 0, oldest: null }
@@ -107,8 +107,7 @@ test('verify --cold is for a whole copy, and for a folder that is there', async 
 })
 
 test('verify --cold says which key nobody has vouched for, and ends with 1', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-test-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = tempFolder()
   const key = '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo='
   const at = '2026-11-15T10:00:00.000000Z'
   const signature = 'a'.repeat(128)

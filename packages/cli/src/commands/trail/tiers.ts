@@ -1,11 +1,12 @@
-// `parley trail tiers`: what of the record lies where, how far the second copy follows, and what could not be done.
+// `parley trail tiers`: what each storage tier holds, the state of the replica, and failed work.
 import { command } from '../../command.ts'
 import { SLOW } from '../../limits.ts'
 import type { NodeStatus, TiersView } from '../../node/views.ts'
 import { drawing, print } from '../../output.ts'
 import { bytes, count, moment, plural, shortId } from '../../render/format.ts'
-import { grid } from '../../render/grid.ts'
+import { table } from '../../render/grid.ts'
 import type { Paint } from '../../render/paint.ts'
+import type { Drawing } from '../../render/tasks.ts'
 import { oneLine } from '../../render/text.ts'
 
 export default command({
@@ -25,24 +26,21 @@ export default command({
 function tierLines(
   { hot, warm, cold, deleted, unreadable, replica }: TiersView,
   storage: NodeStatus['storage'],
-  { width, paint }: { readonly width: number; readonly paint: Paint },
+  drawing: Drawing,
 ): readonly string[] {
-  const rows = Object.entries({ hot, warm, cold }).map(([tier, figures]) => [
-    tier,
-    count(figures.entries),
-    bytes(figures.bytes),
-    count(figures.runs),
-    figures.oldest === null ? '' : moment(figures.oldest),
-  ])
-  const columns = [
-    { header: 'TIER' },
-    { header: 'ENTRIES' },
-    { header: 'SIZE' },
-    { header: 'RUNS' },
-    { header: 'SINCE', optional: 1 },
-  ]
+  const { paint } = drawing
   return [
-    ...grid(columns, rows, width, paint),
+    ...table(
+      Object.entries({ hot, warm, cold }),
+      [
+        { header: 'TIER', of: ([tier]) => tier },
+        { header: 'ENTRIES', of: ([, { entries }]) => count(entries) },
+        { header: 'SIZE', of: ([, tier]) => bytes(tier.bytes) },
+        { header: 'RUNS', of: ([, { runs }]) => count(runs) },
+        { header: 'SINCE', optional: 1, of: ([, { oldest }]) => (oldest === null ? '' : moment(oldest)) },
+      ],
+      drawing,
+    ),
     '',
     `replica   ${replicaText(replica, paint)}`,
     ...(deleted > 0 ? [`deleted   ${plural(deleted, 'entry', 'entries')}, after the cold retention`] : []),

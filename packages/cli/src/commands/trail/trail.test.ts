@@ -1,20 +1,18 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/core'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Input } from '../../node/client.ts'
+import { beforeEach, expect, test } from 'vitest'
 import type { EntryView } from '../../node/views.ts'
 import { aborted, fakeNode, following } from '../../testing/fake-node.ts'
+import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
 import { FakeTerminal } from '../../testing/terminal.ts'
 import { at, entryView, runView } from '../../testing/views.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'parley-cli-'))
+  folder = tempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const one = 'run_01m7aaaaaaaaaaaaaaaaaaaaaa'
 const view = runView({ state: 'done', ended: at(42) })
@@ -23,20 +21,8 @@ test('trail query passes filters on and shows what fits', async () => {
   const node = fakeNode({
     '/trail/query': { run: one, entries: [entryView(7)], cursor: 7, more: true },
   })
-  const args = [
-    'trail',
-    'query',
-    '--type',
-    'workspace_created',
-    '--actor',
-    'writer',
-    '--after',
-    '6',
-    '--newest',
-    '--limit',
-    '900',
-  ]
-  const { out, err } = await parley(args, { node })
+  const flags = '--type workspace_created --actor writer --after 6 --newest --limit 900'
+  const { out, err } = await parley(['trail', 'query', ...flags.split(' ')], { node })
   expect(node.asked('/trail/query')).toEqual([
     {
       run: 'last',
@@ -52,7 +38,6 @@ test('trail query passes filters on and shows what fits', async () => {
 })
 
 test('several types are several flags; one that there is not is refused by the node', async () => {
-  const asked: Input<'/trail/query'>[] = []
   const message = "'task_creatd' is not a type of entry, and run_1 has none of it. Did you mean 'task_created'?"
   const refuse = (): never => {
     throw new ParleyError('invalid_query', message)
@@ -60,17 +45,15 @@ test('several types are several flags; one that there is not is refused by the n
   const node = fakeNode({
     '/runs/follow': following([view]),
     '/trail/watch': refuse,
-    '/trail/query': async query => {
-      asked.push(query)
-      return query.event_type?.includes('task_creatd') ? refuse() : { run: one, entries: [], cursor: 0, more: false }
-    },
+    '/trail/query': async ({ event_type }) =>
+      event_type?.includes('task_creatd') ? refuse() : { run: one, entries: [], cursor: 0, more: false },
   })
   const types = ['--type', 'task_created', '--type', 'acme.painted']
   expect(await parley(['trail', 'query', ...types], { node })).toMatchObject({
     code: 0,
     out: 'No entries.\n',
   })
-  expect(asked).toMatchObject([{ event_type: ['task_created', 'acme.painted'] }])
+  expect(node.asked('/trail/query')).toMatchObject([{ event_type: ['task_created', 'acme.painted'] }])
   for (const command of ['query', 'follow']) {
     const list = await parley(['trail', command, '--type', 'task_created,task_failed'], { node })
     expect(list, command).toMatchObject({
@@ -80,7 +63,7 @@ test('several types are several flags; one that there is not is refused by the n
     const slip = await parley(['trail', command, '--type', 'task_creatd'], { node })
     expect(slip, command).toMatchObject({ code: 2, err: expect.stringContaining(message) })
   }
-  expect(asked).toHaveLength(2)
+  expect(node.asked('/trail/query')).toHaveLength(2)
 })
 
 test('on a narrow terminal the facts of an entry stand below it, what changed first', async () => {
@@ -191,10 +174,8 @@ test('trail verify ends with 1 where something is damaged, and names it', async 
 const piece = (text: string) => ({ data: Buffer.from(text, 'latin1').toString('base64') })
 
 test('trail export writes one file, a new one only, for its owner only, and nothing where it fails', async () => {
-  const asked: unknown[] = []
   const node = fakeNode({
-    '/trail/pack': async function* (input) {
-      asked.push(input)
+    '/trail/pack': async function* () {
       yield piece('parley-run/1\n')
       yield piece('\0\xff')
     },
@@ -204,7 +185,7 @@ test('trail export writes one file, a new one only, for its owner only, and noth
   const ran = await parley(args, { node, cwd: folder })
   expect(ran).toMatchObject({ code: 0, out: `${file}: 15 B\n` })
   expect(ran.err).toContain('parley trail verify --file')
-  expect(asked).toEqual([{ run: one, content: 'none', up_to: 7 }])
+  expect(node.asked('/trail/pack')).toEqual([{ run: one, content: 'none', up_to: 7 }])
   expect(readFileSync(file)).toEqual(Buffer.from('parley-run/1\n\0\xff', 'latin1'))
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(await parley(args, { node, cwd: folder })).toMatchObject({ code: 5 })

@@ -1,5 +1,6 @@
-// Public keys and heads as they are given to commands that verify.
+// Public keys and heads as the commands that verify take them.
 import { resolve } from 'node:path'
+import type { FlagValues } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { cliLimits } from '../../limits.ts'
 import type { HeadView } from '../../node/views.ts'
@@ -7,13 +8,11 @@ import { readSmallFile } from '../words.ts'
 
 export const KEY_FLAGS = {
   key: {
-    type: 'text',
     value: 'BASE64',
     many: true,
     summary: "A public key that you trust: any current or former key of the record's author; may be repeated",
   },
   'key-file': {
-    type: 'text',
     value: 'FILE',
     many: true,
     complete: 'file',
@@ -21,10 +20,7 @@ export const KEY_FLAGS = {
   },
 } as const
 
-export interface KeyValues {
-  readonly key: readonly string[]
-  readonly 'key-file': readonly string[]
-}
+export type KeyValues = FlagValues<typeof KEY_FLAGS>
 
 export async function keysOf(values: KeyValues, cwd: string): Promise<readonly string[]> {
   const texts = [...values.key, ...values['key-file'].map(file => readKeyFile(resolve(cwd, file)))]

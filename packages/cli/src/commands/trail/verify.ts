@@ -19,16 +19,14 @@ export default command({
     'If something was altered or lost, the first damaged entry of each run is shown and the exit code is 1. Nothing is repaired. With --file an exported run is verified, without a node or a profile; give a key that you trust with --key, otherwise its author is not proven. With --cold a copy of the cold tier is verified in the same way; if it holds imported runs, also give a key of their authors.',
   args: [{ ...RUN, summary: 'A run: its id, a unique prefix of it, or last (default: all runs)' }],
   flags: {
-    file: { type: 'text', value: 'FILE', complete: 'file', summary: 'An exported run instead of the record' },
+    file: { value: 'FILE', complete: 'file', summary: 'An exported run instead of the record' },
     cold: {
-      type: 'text',
       value: 'FOLDER',
       complete: 'file',
       summary: 'A replica, or trail/cold of a profile, instead of the record',
     },
     ...KEY_FLAGS,
     'expect-head': {
-      type: 'text',
       value: 'RUN:SEQ:HASH',
       many: true,
       summary: 'An entry that must exist, as printed by `parley trail heads`; may be repeated',
@@ -84,7 +82,7 @@ async function verifyFile(
   )
   const { paint } = context.terminal
   print(context, report, () => fileReportLines(report, paint))
-  // Not only for whoever reads the result: silence would be taken for proof.
+  // On stderr, so that a pipe does not hide it: silence would be taken for proof.
   if (!context.global.json) for (const line of unprovenLines(report, paint)) context.terminal.err(`${line}\n`)
   return report.sound ? EXIT.done : EXIT.failed
 }
@@ -125,7 +123,7 @@ function contentText({ content, objects, sealed_objects, left_out, bridged }: Ex
   return `${plural(objects, 'object')}${sealed}${gone}`
 }
 
-/** What a sound file does not prove where nobody gave a key. */
+/** What a sound file does not prove if no key was given. */
 function unprovenLines({ signatures, sound }: ExportReport, paint: Paint): readonly string[] {
   if (!sound || signatures === 'trusted') return []
   const why =

@@ -1,4 +1,4 @@
-// `parley ws block`: an agent cannot go on without an answer.
+// `parley ws block`: an agent cannot continue without an answer.
 import { command } from '../../command.ts'
 import { print } from '../../output.ts'
 

@@ -1,4 +1,4 @@
-// `parley ws checkpoint`: keeps what the folder holds now.
+// `parley ws checkpoint`: saves the folder of a workspace.
 import { command } from '../../command.ts'
 import { print } from '../../output.ts'
 import { plural } from '../../render/format.ts'

@@ -1,4 +1,4 @@
-// `parley ws inbox`: the mail that has come for an agent at work.
+// `parley ws inbox`: new mail for a working agent.
 import { command } from '../../command.ts'
 import { print } from '../../output.ts'
 import { lines, oneLine } from '../../render/text.ts'

@@ -1,4 +1,4 @@
-// `parley ws status`: where an agent is, and what it may change.
+// `parley ws status`: the task of a working agent, and what it may change.
 import { command } from '../../command.ts'
 import { print } from '../../output.ts'
 import { oneLine } from '../../render/text.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { suggest } from './suggest.ts'
+import { suggest } from './words.ts'
 
 test('a slip of the fingers is recognised, another word is not', () => {
   const known = ['solve', 'show', 'runs', 'run', 'approve']
