@@ -24,7 +24,6 @@ import type { Run } from './run/run.ts'
 import type { CapacityProbe } from './workspace/admission.ts'
 import { ended, isRoot, type Workspace } from './workspace/workspace.ts'
 
-/** What the outside world contributes to a decision. */
 export interface Context {
   /** The first tick that this command may use; the runtime takes as many as there are entries. */
   readonly now: Ticks
@@ -35,10 +34,7 @@ export interface Context {
   readonly carriesSignals?: boolean
   /** Makes and checks the proofs of envelopes and checkpoints (W-SEC-07, -09). Without it there are none: level 1. */
   readonly proofs?: Proofs
-  /**
-   * What a checkpoint that this command may merge comes to now, where a decision before said that it lacks that
-   * (W-INT-05).
-   */
+  /** Proof of the checkpoint that this command may merge, where an earlier decision lacked it (W-INT-05). */
   readonly evidence?: Evidence
   /** Assigns agents to workspaces (W-SEC-03). Without it each workspace has an agent of its own. */
   readonly identify?: Identify
@@ -54,7 +50,6 @@ export interface Context {
   readonly deployment?: DeploymentModel
 }
 
-/** The users as the house run knows them. */
 export interface UserDirectory {
   /** Undefined for a user who was never seen. */
   stateOf(user: string): UserState | undefined
@@ -67,7 +62,6 @@ export class Batch {
   readonly context: Context
   readonly entries: EntryDraft[] = []
   readonly objects: TrailObject[] = []
-  /** Gates that it opened, and those that it ended, with what came of them. */
   readonly gatesOpened: Gate[] = []
   readonly gatesEnded = new Map<GateId, GateOutcome>()
   /** How many gates wait for whom; counted when the first is opened, and again after one has ended. */
@@ -82,7 +76,6 @@ export class Batch {
     this.context = context
   }
 
-  /** The timestamp of the entry that is added next. */
   get at(): Timestamp {
     return formatTimestamp((this.context.now + this.entries.length) as Ticks)
   }
@@ -91,10 +84,7 @@ export class Batch {
     return this.context.ids.next(prefix) as Id
   }
 
-  /**
-   * Adds an entry under a workspace; once that is terminal, under none (W-TRAIL-08). One that this batch itself creates
-   * is named by its id. Returns the entry's id.
-   */
+  /** Files an entry under a workspace by record or id; under none once that is terminal (W-TRAIL-08). */
   add<T extends EventType>(
     type: T,
     workspace: Workspace | WorkspaceId | null,
@@ -130,7 +120,6 @@ export class Batch {
     this.entries.push(stamp({ ...entry, workspace: filed }, this.newId<EntryId>('e'), this.at))
   }
 
-  /** Whether a workspace is terminal, by this batch's own entries too. */
   isEnded(workspace: Workspace): boolean {
     return ended(workspace) || this.#ended.has(workspace)
   }
@@ -140,7 +129,6 @@ export class Batch {
     this.#ended.add(workspace)
   }
 
-  /** The parent of a workspace, by this batch's own entries too. */
   parentOf(workspace: Workspace): Workspace | null {
     return this.#moved.get(workspace) ?? workspace.parent
   }

@@ -20,7 +20,6 @@ import type { Readable } from './workspace/access.ts'
 import type { MigrateRequest } from './workspace/migrate.ts'
 import type { TerminateRequest } from './workspace/terminate.ts'
 
-/** What the runtime asks on its own account. */
 export type RuntimeCommand =
   | { readonly type: 'start'; readonly draft: unknown }
   | { readonly type: 'close' }
@@ -38,15 +37,9 @@ export type RuntimeCommand =
   | { readonly type: 'arrive'; readonly envelope: EnvelopeId; readonly arrived?: unknown }
   | { readonly type: 'exhaust'; readonly envelope: EnvelopeId }
   | { readonly type: 'arrive_signal'; readonly signal: SignalId; readonly to: WorkspaceId }
-  /**
-   * Something that waited for its time is due: a timeout, a budget, a grace, a silence, a gate, an escalation
-   * (W-CLOCK-05).
-   */
+  /** Time has run out for something (W-CLOCK-05). */
   | { readonly type: 'due'; readonly recovering?: boolean }
-  /**
-   * What a workspace used since the last report, by the runtime's own measure (W-BUDGET-03); `context` is the current
-   * value.
-   */
+  /** Use since the last report, measured by the runtime (W-BUDGET-03); `context` is the current value. */
   | {
       readonly type: 'meter'
       readonly workspace: WorkspaceId

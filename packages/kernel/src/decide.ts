@@ -58,14 +58,12 @@ import { decideTerminate } from './workspace/terminate.ts'
 import { decideChangePriority, decideGrantVisibility, decideTransferOwnership } from './workspace/topology.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
-/** What a command comes to. A refusal may have entries too: denials and rejections are on record. */
 export interface Decision {
   readonly entries: readonly EntryDraft[]
   readonly objects: readonly TrailObject[]
   readonly result: Result<unknown>
   /** The checkpoint whose proof it lacks: then nothing of it counts, and it is made again with that in its context. */
   readonly lacks: CheckpointId | undefined
-  /** Gates that ended, and what came of what they held up. */
   readonly outcomes: readonly GateOutcome[]
 }
 
@@ -143,7 +141,6 @@ function decideRuntime(batch: Batch, command: Exclude<RuntimeCommand, { type: 's
   }
 }
 
-/** What a host asks for: its bodies are checked where they are written. */
 function decideRecord(batch: Batch, entries: readonly ProposedEntry[]): Result<void> {
   for (const { event_type } of entries) {
     const type: string = event_type

@@ -41,7 +41,6 @@ export type ObjectKind = (typeof OBJECT_KINDS)[number]
 export interface MemoryRecord {
   readonly workspace: WorkspaceId
   readonly key: string
-  /** Absent where the key was removed. */
   readonly value?: unknown
 }
 
@@ -121,7 +120,6 @@ export function evolveObject(run: Run, object: TrailObject): void {
   }
 }
 
-/** Takes the object that belongs to the entry being folded. */
 export function claim<T>(run: Run, id: string, kind: ObjectKind): T {
   const object = run.staged.get(id)
   invariant(object?.kind === kind, 'an entry that needs an object comes right behind it')

@@ -11,10 +11,7 @@ const notPlain = Symbol('not plain')
 /** Values left of the copy being made: an object that is shared many times over would otherwise take for ever. */
 let left = 0
 
-/**
- * The copy, or undefined for what is no JSON: functions, NaN, lone surrogates, class instances, cycles, too many
- * values.
- */
+/** Undefined for what is not JSON: functions, NaN, lone surrogates, class instances, cycles, too many values. */
 export function plain<T>(value: T): T | undefined {
   left = kernelLimits.plainValues
   try {
@@ -63,7 +60,6 @@ function copyObject(object: object, level: number): object {
   return Object.freeze(copied)
 }
 
-/** Freezes a value of plain JSON and everything in it. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   Object.values(value).forEach(deepFreeze)

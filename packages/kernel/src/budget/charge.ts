@@ -11,7 +11,6 @@ import type { WaitingSignal } from '../signal/signal.ts'
 import { ended, isRoot, subtree, type Workspace } from '../workspace/workspace.ts'
 import { AMOUNT_OF, type Amounts, charged, limitOf, limitsOf, limitsTime, meterOf } from './meter.ts'
 
-/** What a workspace used, as it is stored: sums since the last report, but for `context`. */
 export interface UsageRecord {
   readonly workspace: string
   readonly tokens?: number
@@ -22,7 +21,6 @@ export interface UsageRecord {
 /** What the fold counts for a workspace beyond what its host reports, as bits of `workspace.counts`. */
 export const COUNTS = { checkpointBytes: 1, trailBytes: 2, bandwidth: 4, silence: 8 } as const
 
-/** A workspace's own limits and those of the delegates above it decide. */
 export function countsFor(workspace: Workspace): number {
   const { budget, livenessInterval, parent } = workspace
   return (
@@ -71,7 +69,6 @@ export function closeMeter(run: Run, workspace: Workspace): void {
   if (context > 0) chargeAbove(run, workspace.parent, 'context', -context)
 }
 
-/** A workspace went from one parent to another, with everything below it: what they used goes along. */
 export function moveCharge(run: Run, workspace: Workspace, from: Workspace | undefined): void {
   const { meter } = workspace
   if (meter) {
@@ -96,10 +93,7 @@ export interface BudgetMark {
   readonly limit: number
 }
 
-/**
- * The mark that a workspace crossed and that is not on record yet, by what was measured; the warning first
- * (W-BUDGET-04).
- */
+/** The first mark that what was measured crossed and that is not on record yet; warnings first (W-BUDGET-04). */
 export function crossedMark(run: Run, workspace: Workspace): BudgetMark | undefined {
   for (const [dimension, limit] of limitsOf(workspace.budget)) {
     if (limitsTime(dimension)) continue
@@ -137,7 +131,6 @@ const FREE: ReadonlySet<EventType> = new Set<EventType>([
   'liveness_warning',
 ])
 
-/** Every entry of a run in which something is counted, after it was folded in. */
 export function countEntry(run: Run, entry: EntryDraft): void {
   const workspace = entry.workspace === null ? undefined : run.workspaces.get(entry.workspace)
   if (!workspace || workspace.counts === 0) return
@@ -188,7 +181,6 @@ export function countSignal(run: Run, from: Workspace, signal: WaitingSignal): v
   charge(run, from, 'bandwidth', byteLength(JSON.stringify({ id, from: from.id, type, reason, ref })))
 }
 
-/** Bytes of a text in UTF-8. */
 function byteLength(text: string): number {
   let bytes = text.length
   for (let index = 0; index < text.length; index++) {

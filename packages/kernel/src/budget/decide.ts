@@ -11,7 +11,6 @@ import type { UsageRecord } from './charge.ts'
 import { limitOf, limitsOf } from './meter.ts'
 import { tooHigh } from './remaining.ts'
 
-/** Sums since the last report; `context` is the current value. */
 export interface Usage {
   readonly workspace: WorkspaceId
   readonly tokens?: number
@@ -19,10 +18,7 @@ export interface Usage {
   readonly context?: number
 }
 
-/**
- * By the runtime's own measure, not by what an agent says. It is stored, so that meters survive a restart exactly
- * (W-REC-25).
- */
+/** Measured by the runtime, not claimed by an agent; stored, so that meters survive a restart (W-REC-25). */
 export function decideMeter(batch: Batch, { workspace: id, tokens, cost, context }: Usage): Result<void> {
   const workspace = workspaceOf(batch.run, id)
   if (!workspace) return notFound('workspace', id)
@@ -43,10 +39,7 @@ export function decideMeter(batch: Batch, { workspace: id, tokens, cost, context
 
 const validator = compile(Budget, { name: 'limits' })
 
-/**
- * `caller` may be absent where a user with the capability asked: then `actor` is that user. All limits are raised, or
- * none.
- */
+/** Without a `caller`, `actor` is a user who holds the capability. All limits are raised, or none. */
 export function decideRaiseBudget(
   batch: Batch,
   caller: Workspace | undefined,

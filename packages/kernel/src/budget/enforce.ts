@@ -16,13 +16,11 @@ function acts(workspace: Workspace): boolean {
   return STATE_RULES[workspace.status].clocks.wallTime
 }
 
-/** The first workspace that crossed a mark and can be dealt with now. */
 export function firstMarked(run: Run): Workspace | undefined {
   for (const workspace of run.marked) if (acts(workspace)) return workspace
   return undefined
 }
 
-/** When its own time and that of everything below it reach the next mark of a limit. */
 export function timeMarkAt(run: Run, workspace: Workspace, dimension: TimeDimension): Ticks | undefined {
   const limit = limitOf(workspace.budget, dimension)
   if (limit === undefined || !acts(workspace)) return undefined

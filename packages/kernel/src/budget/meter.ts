@@ -5,7 +5,6 @@ import { BUDGET_DIMENSIONS, type Budget, type BudgetDimension } from '@parley/tr
 import { ended, subtree, type Workspace } from '../workspace/workspace.ts'
 import { type BudgetClock, clockTicks, wholeMilliseconds } from './clock.ts'
 
-/** Ticks that it spent in states before the current one. */
 export interface Spent {
   active: number
   blocked: number
@@ -52,7 +51,6 @@ export function meterOf(workspace: Workspace): Meter {
   return workspace.meter
 }
 
-/** The clock that a dimension limits. */
 export const CLOCK_OF = { compute_timeout: 'computeTime', wall_time_limit: 'wallTime' } as const satisfies {
   readonly [D in BudgetDimension]?: BudgetClock
 }
@@ -62,7 +60,6 @@ export function limitsTime(dimension: BudgetDimension): dimension is TimeDimensi
   return dimension in CLOCK_OF
 }
 
-/** What any other dimension counts. */
 export const AMOUNT_OF: { readonly [D in Exclude<BudgetDimension, TimeDimension>]: keyof Amounts } = {
   token_limit: 'tokens',
   context_limit: 'context',
@@ -108,7 +105,6 @@ export function withLimit(budget: Budget | undefined, dimension: BudgetDimension
   }
 }
 
-/** The dimensions that a budget limits, with their limits. */
 export function limitsOf(budget: Budget | undefined): readonly (readonly [BudgetDimension, number])[] {
   if (!budget) return NONE
   return BUDGET_DIMENSIONS.flatMap(dimension => {
@@ -119,7 +115,6 @@ export function limitsOf(budget: Budget | undefined): readonly (readonly [Budget
 
 const NONE: readonly (readonly [BudgetDimension, number])[] = []
 
-/** What a workspace used itself. The live context of one that has ended is gone. */
 export function ownConsumed(workspace: Workspace, dimension: BudgetDimension, now: Ticks): number {
   if (limitsTime(dimension)) return wholeMilliseconds(clockTicks(CLOCK_OF[dimension], workspace, now))
   if (dimension === 'context_limit' && ended(workspace)) return 0

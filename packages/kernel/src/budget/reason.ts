@@ -26,7 +26,6 @@ export function resourceReason({ kind, dimension, consumed, limit }: ResourceRea
   return `${kind}: ${JSON.stringify({ dimension, consumed, limit })}`
 }
 
-/** What a signal's reason says of resources; undefined where it speaks of something else. */
 export function parseResourceReason(reason: string): ResourceReason | undefined {
   const kind = RESOURCE_REASONS.find(each => reason.startsWith(`${each}: `))
   if (!kind) return undefined

@@ -6,10 +6,7 @@ import { childrenOf, ended, isRoot, type Workspace } from '../workspace/workspac
 import { timeoutLeft } from './clock.ts'
 import { charged, limitOf, limitsOf, limitsTime, ownConsumed, withLimit } from './meter.ts'
 
-/**
- * What a delegate with a limit may still give to children; unspent budget of children that ended has come back to it
- * (A-62).
- */
+/** What a delegate may still give to children; ended children have returned what they did not spend (A-62). */
 export function remaining(delegate: Workspace, dimension: BudgetDimension, limit: number, now: Ticks): number {
   let left = limit - ownConsumed(delegate, dimension, now)
   for (const child of childrenOf(delegate)) {
@@ -19,10 +16,7 @@ export function remaining(delegate: Workspace, dimension: BudgetDimension, limit
   return left
 }
 
-/**
- * The budget of a child below this parent: what was asked for, and in every dimension that the parent limits and the
- * request does not, all that remains. A text says why it does not fit.
- */
+/** The budget asked for, and all that remains wherever only the parent has a limit; a text says why it does not fit. */
 export function childBudget(
   parent: Workspace,
   asked: Budget | undefined,
@@ -54,7 +48,6 @@ export function misfit(workspace: Workspace, parent: Workspace, now: Ticks): str
   return undefined
 }
 
-/** Why a limit cannot grow so far; undefined if it can. A parent without a limit imposes none. */
 export function tooHigh(
   workspace: Workspace,
   dimension: BudgetDimension,
@@ -72,15 +65,11 @@ function tooMuch(parent: Workspace, dimension: BudgetDimension, wanted: number |
   return `${parent.id} has ${Math.max(0, left)} left of its ${dimension}, too little for ${wanted}.`
 }
 
-/**
- * What a workspace may still use: in each dimension that it or a delegate above it limits, and the time until the
- * nearest timeout.
- */
+/** What is left in each dimension that the workspace or a delegate above limits, and until the nearest timeout. */
 export type BudgetLeft = { readonly timeout: number | null } & {
   readonly [D in BudgetDimension]?: number
 }
 
-/** What a host asks before it lets an agent take a turn. */
 export function budgetLeft(workspace: Workspace, now: Ticks): BudgetLeft {
   let timeout: number | null = null
   const left: { [D in BudgetDimension]?: number } = {}

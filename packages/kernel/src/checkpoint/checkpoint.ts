@@ -13,10 +13,7 @@ import { kernelLimits } from '../limits.ts'
 
 const Path = Type.String({ minLength: 1, maxLength: bodyLimits.resourceLength })
 
-/**
- * What an agent supplies; every other field is the runtime's (W-CP-02). Types may ask for further fields of the
- * payload.
- */
+/** What an agent supplies (W-CP-02). Checkpoint types may require further fields of the payload. */
 export const CheckpointDraftSchema = Type.Object(
   {
     type: Type.String(),
@@ -43,7 +40,6 @@ export type CheckpointDraft = Static<typeof CheckpointDraftSchema>
 /** An entry of `payload.artifacts` with the id that the runtime gave it (W-CP-11). */
 export type Artifact = Readonly<Record<string, unknown>> & { readonly artifact_id: string }
 
-/** The checkpoint as the content store keeps it. */
 export interface CheckpointRecord {
   readonly id: CheckpointId
   readonly workspace: WorkspaceId
@@ -63,7 +59,6 @@ export interface CheckpointRecord {
   readonly integrity?: Integrity
 }
 
-/** What the kernel remembers; the content stays in the store. */
 export interface Checkpoint {
   readonly id: CheckpointId
   readonly workspace: WorkspaceId

@@ -8,14 +8,12 @@ import { kernelDefaults } from '../limits.ts'
 import type { Run } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 
-/** Where the meter stood when the newest checkpoint was made. */
 export interface Reported {
   readonly tokens: number
   readonly cost: number
   readonly wallTicks: number
 }
 
-/** To be called when a checkpoint is folded in. */
 export function markReported(workspace: Workspace, now: Ticks): void {
   const { tokens = 0, cost = 0 } = workspace.meter ?? {}
   workspace.reported = { tokens, cost, wallTicks: clockTicks('wallTime', workspace, now) }
@@ -60,10 +58,7 @@ export function writeDiscrepancies(
   }
 }
 
-/**
- * A host that never reports an amount does not measure it: then there is nothing to compare with. Time is the runtime's
- * own.
- */
+/** A host that never reports an amount does not measure it. Time is the runtime's own. */
 function isMeasured({ measures }: Run, field: UsageField): boolean {
   return field === 'wall_time' || (field === 'cost' ? measures.cost : measures.tokens)
 }

@@ -15,10 +15,7 @@ export interface Evidence {
 /** Why an integration was refused that brought no evidence, or that of another checkpoint. */
 export const EVIDENCE_MISSING = 'evidence_missing'
 
-/**
- * Over all content fields; the time is on the trail itself. A field that should not be there counts too. The key is
- * that of the workspace that made it, whatever the record says.
- */
+/** Over every field but the time, unexpected ones included, with the key of the workspace that made it. */
 export function proveCheckpoint(proofs: Proofs, workspace: WorkspaceId, record: CheckpointRecord): Proof | null {
   const { timestamp: _timestamp, integrity: _integrity, ...content } = record
   return tryToProve(proofs, workspace, content)

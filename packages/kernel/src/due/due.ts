@@ -34,10 +34,7 @@ import { ended, type Workspace } from '../workspace/workspace.ts'
 
 const TIME_DIMENSIONS = Object.keys(CLOCK_OF) as readonly TimeDimension[]
 
-/**
- * Something that waits for its time. In this order at the same instant: a timeout leaves no silence to warn of
- * (W-BUDGET-09).
- */
+/** At the same instant in this order: a timeout leaves no silence to warn of (W-BUDGET-09). */
 type Waiting =
   | {
       readonly kind: 'mark' | 'timeout' | 'grace'
@@ -61,7 +58,6 @@ export interface DueOptions {
   readonly recovering?: boolean
 }
 
-/** The earliest moment at which something is due, past or future. */
 export function nextDue(run: Run, options: DueOptions = {}): Ticks | undefined {
   return first(run, options)?.at
 }
@@ -73,7 +69,6 @@ export function countTimers(run: Run): number {
   return count
 }
 
-/** Deals with what is due first at the batch's time, and says whether there was anything. */
 export function decideDue(batch: Batch, options: DueOptions = {}): Result<boolean> {
   const next = first(batch.run, options)
   if (!next || next.at > batch.context.now) return ok(false)
@@ -167,11 +162,7 @@ function* waiting(run: Run, { recovering = false }: DueOptions): Generator<Waiti
   if (approved !== undefined) yield { kind: 'integration', at: approved }
 }
 
-/**
- * The earliest moment that an entry, now folded in, may have brought; undefined where it brought none. What it only put
- * off costs nothing: the alarm finds out, as it does after everything that `due` itself wrote. Crossed marks need no
- * moment (`firstMarked`).
- */
+/** The earliest moment that a folded entry brought. What it only put off, the alarm finds out by itself. */
 export function dueAfter(run: Run, entry: EntryDraft): Ticks | undefined {
   switch (entry.event_type) {
     case 'workspace_created':

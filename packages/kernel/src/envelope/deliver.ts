@@ -40,10 +40,7 @@ export function channelHead(run: Run, from: WorkspaceId, to: WorkspaceId): Envel
   return envelope?.gate === undefined ? envelope : undefined
 }
 
-/**
- * The transport brought an envelope; `arrived` is what it handed in, where it carries the envelope itself. `ok`
- * confirms it, so that it is not carried again.
- */
+/** `arrived` is what the transport handed in, where it carries the envelope itself; `ok` confirms the delivery. */
 export function decideArrival(batch: Batch, id: EnvelopeId, arrived?: unknown): Result<void> {
   const { run } = batch
   const envelope = run.envelopes.get(id)

@@ -55,7 +55,6 @@ export interface Payload {
   readonly attachments: readonly unknown[]
 }
 
-/** The envelope as the content store keeps it: every field but its status. */
 export interface EnvelopeRecord {
   readonly id: EnvelopeId
   readonly from: WorkspaceId
@@ -81,7 +80,6 @@ export interface Envelope {
   readonly inReplyTo: EnvelopeId | null
   readonly origin: EnvelopeOrigin
   readonly originator: string
-  /** `seq` of the entry that recorded it. */
   readonly seq: number
   status: EnvelopeState
   /** The whole record, until the envelope is consumed or can no longer be; after that the content store has it. */
@@ -89,10 +87,7 @@ export interface Envelope {
   undeliverable: UndeliverableReason | undefined
   /** The `envelope_delivery` gate that it waits at; its channel waits with it. */
   gate: GateId | undefined
-  /**
-   * Where the record is that a human's change at the gate left; the original stays under the envelope's own id
-   * (W-HWY-08).
-   */
+  /** The record as a human changed it at the gate; the original keeps the envelope's own id (W-HWY-08). */
   changed: ObjectId | undefined
   consumed: boolean
   /** It did not match its proof when it was to be consumed: nobody was handed it (AX-53). */
@@ -100,7 +95,6 @@ export interface Envelope {
   replies: EnvelopeId[] | undefined
 }
 
-/** Whether it is accepted and still on its way. */
 export function onItsWay(envelope: Envelope): boolean {
   return envelope.status === 'validated' && envelope.undeliverable === undefined
 }

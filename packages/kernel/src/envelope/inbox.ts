@@ -4,7 +4,6 @@ import { ENVELOPE_PRIORITIES, type EnvelopePriority } from '@parley/trail/events
 
 export type Inbox = Record<EnvelopePriority, EnvelopeId[]>
 
-/** Classes in the order of consumption. */
 const ORDER = ENVELOPE_PRIORITIES.toReversed()
 
 export function emptyInbox(): Inbox {
@@ -15,7 +14,6 @@ export function inboxSize(inbox: Inbox | undefined): number {
   return inbox === undefined ? 0 : inbox.normal.length + inbox.urgent.length + inbox.blocking.length
 }
 
-/** The envelopes in the order in which they will be consumed. */
 export function inboxOrder(inbox: Inbox | undefined): EnvelopeId[] {
   return inbox === undefined ? [] : ORDER.flatMap(priority => inbox[priority])
 }

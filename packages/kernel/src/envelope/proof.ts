@@ -12,10 +12,7 @@ import { deepFreeze } from '../plain.ts'
 import { invalidArgument, refusal } from '../refusal.ts'
 import { type Envelope, type EnvelopeDraft, type EnvelopeRecord, envelopeDrafts } from './envelope.ts'
 
-/**
- * The record with its proof, where this runtime makes any. Whatever writes or changes an envelope's record goes through
- * here.
- */
+/** Adds the proof, where this runtime makes any. Every write of an envelope's record goes through here. */
 export function sealed(batch: Batch, record: EnvelopeRecord): EnvelopeRecord {
   const { proofs } = batch.context
   if (!proofs) return record
@@ -24,10 +21,7 @@ export function sealed(batch: Batch, record: EnvelopeRecord): EnvelopeRecord {
   return whole
 }
 
-/**
- * Records that this process proved and froze: they cannot have changed since, so that their proof holds without being
- * made again.
- */
+/** Records that this process proved and froze: they cannot have changed, so their proof still holds. */
 const sealedHere = new WeakSet<object>()
 
 /** Everything that a record brings is under its proof, also a field that should not be there. */
@@ -36,10 +30,7 @@ function provenFields(record: object): object {
   return fields
 }
 
-/**
- * What a sender proves: its own fields, with the defaults in place, and who it is. What an agent sealed is of no use to
- * its successor.
- */
+/** The sender's fields with defaults, and its identity: what an agent sealed is of no use to its successor. */
 function proveDraft(proofs: Proofs, { from, agent }: Sender, draft: EnvelopeDraft): Proof {
   const { to, type, payload, in_reply_to = null, rights = [], priority = 'normal' } = draft
   const { format, content, attachments = [] } = payload
@@ -61,7 +52,6 @@ export interface Sender {
   readonly agent: string
 }
 
-/** A draft with the proof of its sender. */
 export function sealDraft(proofs: Proofs | undefined, sender: Sender, draft: unknown): Result<EnvelopeDraft> {
   if (!proofs) return refusal('unsupported', 'This runtime has no secret, and so it makes no proofs.')
   const checked = envelopeDrafts.check(draft)
@@ -69,10 +59,7 @@ export function sealDraft(proofs: Proofs | undefined, sender: Sender, draft: unk
   return ok({ ...checked.value, integrity: proveDraft(proofs, sender, checked.value) })
 }
 
-/**
- * The proof that a submission brings. What it should have been is not recorded: that would be a valid proof of what was
- * forged.
- */
+/** Never records the expected proof: that would be a valid proof of the forgery. */
 export function draftViolation(proofs: Proofs, sender: Sender, draft: EnvelopeDraft): Violation | undefined {
   const claimed = draft.integrity
   if (!claimed) return undefined

@@ -18,14 +18,12 @@ import { draftViolation, sealed } from './proof.ts'
 
 export interface Sent {
   readonly envelope: EnvelopeId
-  /** The gate that its delivery waits at. */
   readonly gate?: GateId
 }
 
 interface Accepted {
   readonly draft: EnvelopeDraft
   readonly receiver: Workspace
-  /** Undefined for what needs none. */
   readonly right: PortRight | undefined
 }
 
@@ -40,14 +38,9 @@ export interface Rejection {
 export interface Composed {
   /** The id of a directive that was promised at creation (W-WS-07). */
   readonly reserved?: EnvelopeId
-  /** Writes what precedes the record of the envelope. */
   readonly accepted?: () => void
-  /**
-   * `none`: it needs no right and uses none up (W-TERM-02). `minted`: a sender without one makes itself one for this
-   * envelope.
-   */
+  /** `none`: needs no right and uses none up (W-TERM-02). `minted`: makes one for this envelope where there is none. */
   readonly right?: 'none' | 'minted'
-  /** Header actor, where it is not the sender's agent that acts. */
   readonly actor?: string
 }
 
@@ -64,7 +57,6 @@ export function decideSend(batch: Batch, sender: Workspace, submitted: unknown, 
   return ok({ envelope: id, ...(typeof verdict === 'object' && { gate: verdict.waits }) })
 }
 
-/** Whether the run can take one more envelope. */
 export function mailLimit(run: Run): Refusal | undefined {
   if (run.envelopes.size >= kernelLimits.envelopes) return limitReached('envelopes in one run', kernelLimits.envelopes)
   if (run.undelivered >= kernelLimits.undelivered)
@@ -170,12 +162,10 @@ function write(
   })
 }
 
-/** An envelope that passed its checks, and what the runtime says of it. */
 interface Approved extends Pick<EnvelopeRecord, 'id' | 'origin' | 'originator'> {
   readonly draft: EnvelopeDraft
 }
 
-/** Stores the envelope with its proof and records it. */
 export function writeCreated(batch: Batch, sender: Workspace, approved: Approved, actor: string): void {
   const { id, draft, origin, originator } = approved
   const record = sealed(batch, {

@@ -19,10 +19,7 @@ export type EscalationAnswer = Static<typeof EscalationAnswerSchema>
 
 const validator = compile(EscalationAnswerSchema, { name: 'answer' })
 
-/**
- * What the content store keeps of an answer by envelope, so that the envelope's arrival ends the escalation after a
- * restart too.
- */
+/** Stored, so that the envelope's arrival ends the escalation after a restart too. */
 export interface AnswerRecord extends EscalationReply {
   readonly signal: SignalId
 }
@@ -94,7 +91,6 @@ function decideReply(
   return sent
 }
 
-/** After the arrival of mail from a person: the escalation that it answers ends. */
 export function writeAnswered(batch: Batch, envelope: Envelope): void {
   if (envelope.origin !== 'human') return
   for (const escalation of batch.run.escalations.values())

@@ -14,14 +14,12 @@ import { invalidArgument } from '../refusal.ts'
 export const HIGHWAY_PRESETS = ['autonomous', 'supervised', 'gated'] as const
 export type HighwayPreset = (typeof HIGHWAY_PRESETS)[number]
 
-/** How one gate stands: off, or on with its timeout (null: none) and fallback. */
 export interface GateSetting {
   readonly on: boolean
   readonly timeout: number | null
   readonly fallback: GateFallback
 }
 
-/** A configuration with everything said: what presets and drafts expand into. */
 export interface Highway {
   /** False: this run has no highway at all, as below level 2; every draft is approved at once. */
   readonly enabled: boolean
@@ -85,7 +83,6 @@ const ConfigurationSchema = Type.Object(
 )
 export type HighwayConfiguration = Static<typeof ConfigurationSchema>
 
-/** How a run is configured: a preset by name, a configuration, or no highway at all. */
 export type HighwayDraft = HighwayPreset | 'off' | HighwayConfiguration
 
 const validator = compile(ConfigurationSchema, { name: 'highway' })

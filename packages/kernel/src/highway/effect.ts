@@ -19,7 +19,6 @@ import type { GateModifications, Paused, Resolution } from './gate.ts'
 /** Who ended a gate and how, as far as its effect depends on it. */
 export type Ending = Pick<Resolution, 'action' | 'actor' | 'modifications'>
 
-/** Approved, perhaps with changes: the ordinary operation, with its gate behind it. */
 export function carryOut(batch: Batch, waiting: Paused, { actor, modifications }: Ending): Result<unknown> {
   const paused = modifications ? withChanges(waiting, modifications) : waiting
   switch (paused.type) {
@@ -115,10 +114,7 @@ function writeEnvelopeRejected(batch: Batch, id: EnvelopeId): void {
   })
 }
 
-/**
- * What a human changed, as `gate_resolved` records it. Tasks and envelopes change in the state itself
- * (highway/evolve.ts).
- */
+/** Tasks and envelopes change in the state itself (highway/evolve.ts). */
 function withChanges(paused: Paused, changed: GateModifications): Paused {
   switch (paused.type) {
     case 'workspace_create': {

@@ -19,7 +19,6 @@ export const escalationFolds: Folds = {
   },
 }
 
-/** An answer by envelope is accepted; it counts from its arrival on. */
 export function answerEscalation(run: Run, { signal, user, envelope }: AnswerRecord): void {
   const escalation = run.escalations.get(signal)
   if (escalation) escalation.answer = { user, envelope }
@@ -31,7 +30,6 @@ export function answerLost(run: Run, envelope: string): void {
     if (escalation.answer?.envelope === envelope) escalation.answer = undefined
 }
 
-/** Nobody needs an answer in a workspace that is over. */
 export function dropEscalations(run: Run, workspace: Workspace): void {
   for (const { signal, workspace: from } of run.escalations.values())
     if (from === workspace.id) run.escalations.delete(signal)

@@ -16,7 +16,6 @@ export interface Escalation {
   readonly workspace: WorkspaceId
   readonly reason: string
   readonly received: Ticks
-  /** Its addressee was away when it came. */
   readonly queued: boolean
   /** An envelope that answers it is on its way; with its arrival the escalation ends. */
   answer: EscalationReply | undefined
@@ -85,10 +84,7 @@ export function writeReceived(batch: Batch, from: Workspace, signal: SignalId, r
   if (standing === 'away' && highway.escalation.timeout !== null) writeOverflow(batch, addressee)
 }
 
-/**
- * W-HWY-21: the queue of a user has a bound. One more has come just now; the oldest beyond the bound run their fallback
- * at once.
- */
+/** W-HWY-21: with the newest one, the oldest beyond the user's bound run their fallback at once. */
 function writeOverflow(batch: Batch, addressee: string): void {
   const bound = batch.context.escalationQueue ?? kernelDefaults.escalationQueue
   const queue = waitingFor(batch.run, addressee).filter(({ queued }) => queued)
@@ -100,7 +96,6 @@ function writeOverflow(batch: Batch, addressee: string): void {
   }
 }
 
-/** What waits for a user now, in order of receipt. */
 export function waitingFor(run: Run, addressee: string): readonly Escalation[] {
   return [...run.escalations.values()].filter(
     ({ workspace, answer }) => !answer && knownWorkspace(run, workspace).owner === addressee,

@@ -65,10 +65,7 @@ export const highwayFolds: Folds = {
   },
 }
 
-/**
- * W-HWY-11: what a fallback decided about a subject holds for the rest of the run, as far as there is room to remember
- * it.
- */
+/** W-HWY-11: what a fallback decided holds for the rest of the run, as far as there is room to remember it. */
 function remember(run: Run, { id, type, subject }: Gate, body: EventBody<'gate_timeout'>): void {
   run.guards.set(guardKey(type, subject), { gate: id, fallback: body.fallback_action })
   const [oldest] = run.guards.keys()

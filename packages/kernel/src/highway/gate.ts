@@ -65,7 +65,6 @@ export type Paused =
       readonly grace?: { readonly period: number; readonly reason: string }
     }
 
-/** A gate that waits. */
 export interface Gate {
   readonly id: GateId
   readonly type: GateType
@@ -76,7 +75,6 @@ export interface Gate {
   readonly graph: GraphId | null
   readonly timeout: number | null
   readonly fallback: GateFallback
-  /** Whom it was addressed to when it opened. */
   readonly addressee: string
   readonly opened: Ticks
   readonly paused: Paused
@@ -84,7 +82,6 @@ export interface Gate {
   handedOver: Ticks | undefined
 }
 
-/** What the content store keeps under the gate's id. */
 export interface GateRecord {
   readonly subject: unknown
   readonly paused: Paused
@@ -96,7 +93,6 @@ export interface Guard {
   readonly fallback: GateFallback
 }
 
-/** How a gate ended, and what came of what it held up. */
 export interface GateOutcome {
   readonly gate: GateId
   readonly type: GateType
@@ -125,11 +121,7 @@ export interface GateOptions {
   readonly injectedBy?: string | undefined
 }
 
-/**
- * Asked right before a transition that can be gated, after its ordinary checks. Opens the gate where one stands in the
- * way. `always`: even where this type of gate is off (W-INT-12, `escalate`). `task`: the draft that a `task_approval`
- * gate is about, and `injectedBy` the user whose wish it comes from.
- */
+/** Opens the gate that stands in the way of a transition, if any. `always`: even where its type is off (W-INT-12). */
 export function gate(batch: Batch, paused: Paused, options: GateOptions = {}): GateVerdict {
   const { run } = batch
   const setting = run.highway.gates[paused.type]
@@ -212,7 +204,7 @@ export interface Resolution {
   readonly modifications?: GateModifications | undefined
 }
 
-/** The end of a gate. What it held up is carried out, dropped or failed by whoever calls this, behind this entry. */
+/** To be called before what the gate held up is carried out or dropped. */
 export function writeResolved(batch: Batch, ended: Gate, resolution: Resolution): void {
   const { action, actor, reason, modifications } = resolution
   batch.add('gate_resolved', workspaceOfGate(batch.run, ended), actor, {
@@ -278,10 +270,7 @@ function isNew({ type }: Paused): boolean {
   return type === 'task_approval' || type === 'envelope_delivery'
 }
 
-/**
- * W-HWY-06: one queue for each addressee; what was handed to the coordinator stands in none. Returns how many are
- * ahead.
- */
+/** W-HWY-06: how many are ahead in the addressee's queue; gates handed to the coordinator are in none. */
 function enqueue(batch: Batch, addressee: string): number {
   batch.gateQueues ??= countQueues(batch)
   const queues = batch.gateQueues
@@ -331,10 +320,7 @@ export function gatesFull(run: Run, { type }: AgentCommand): Refusal | undefined
   return limitReached('gates that wait', kernelLimits.pendingGates)
 }
 
-/**
- * The answer to whoever asked for something that now waits. It is carried out when the gate is approved; a notice says
- * so.
- */
+/** The operation is carried out when the gate is approved, and a notice says so. */
 export function gated(gate: GateId): Refusal {
   return refusal('gated', `This waits for a human: gate ${gate}.`, { gate })
 }

@@ -61,7 +61,7 @@ export function decideResolveGate(batch: Batch, user: string, answer: GateAnswer
   return ok(writeEnd(batch, gate, { action, actor: user, reason, modifications: changed.value }))
 }
 
-/** Checked when the answer arrives, not when the gate opens: owners and capabilities may have changed since. */
+/** Owners and capabilities may have changed since the gate opened. */
 function authorizeAnswer(batch: Batch, user: string, gate: Gate) {
   return authorizeUser(batch, user, {
     ...CAPABILITIES[gate.type],
@@ -130,7 +130,6 @@ export function writeGateDue(batch: Batch, gate: Gate): void {
   if (gate.fallback !== 'escalate_to_coordinator') writeEnd(batch, gate, { action: gate.fallback, actor: 'fallback' })
 }
 
-/** `gate_resolved`, then the effect. */
 function writeEnd(batch: Batch, gate: Gate, resolution: Resolution): GateOutcome {
   writeResolved(batch, gate, resolution)
   const effect = writeGateEffect(batch, gate, resolution)

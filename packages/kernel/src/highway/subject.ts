@@ -135,11 +135,7 @@ function bound(run: Run, { task }: Workspace): { readonly task: TaskId | null; r
   return { task, graph: task === null ? null : (run.tasks.get(task)?.graph ?? null) }
 }
 
-/**
- * W-HWY-23: whom a gate is addressed to now. The owner of the workspace concerned, which for a creation is the new one;
- * for a task the user whose injection produced its graph, if they may approve tasks. Whoever is deactivated is replaced
- * by the root's owner.
- */
+/** W-HWY-23: whom a gate is addressed to now; the root's owner takes the place of a deactivated user. */
 export function addresseeOf(
   run: Run,
   users: UserDirectory | undefined,

@@ -11,7 +11,6 @@ import { addresseeOf } from './subject.ts'
 export interface GateView {
   readonly id: GateId
   readonly type: GateType
-  /** The whole subject, as it was when the gate opened. */
   readonly subject: unknown
   readonly subject_id: string
   readonly workspace: WorkspaceId | null
@@ -23,13 +22,11 @@ export interface GateView {
   readonly fallback: GateFallback
   /** When the fallback acts, or the coordinator's silence counts; null where it waits without end. */
   readonly deadline: Timestamp | null
-  /** Whom it is addressed to now. */
   readonly addressee: string
   /** Nobody answered in time, and it fell to the coordinator; a human may still answer it. */
   readonly handed_over: boolean
   /** How many are ahead of it in its addressee's queue; the one with 0 is presented. */
   readonly queue_position: number
-  /** What `modify` may change. */
   readonly modifiable: readonly string[]
 }
 

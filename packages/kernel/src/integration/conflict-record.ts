@@ -16,7 +16,7 @@ import type { Workspace } from '../workspace/workspace.ts'
 import type { Salvage } from './integration.ts'
 import { openSalvage } from './salvage-record.ts'
 
-/** What was found, by the runtime or by the integrator. */
+/** Found by the runtime or the integrator. */
 export interface Finding {
   readonly type: ConflictType
   readonly resources: readonly string[]
@@ -25,9 +25,7 @@ export interface Finding {
 
 export interface Conflict extends Finding {
   readonly id: string
-  /** How many resolutions were proposed at a gate. */
   proposals: number
-  /** Set once it is settled. */
   strategy: RecordedResolutionStrategy | undefined
   resolution: string | undefined
   outcome: ConflictOutcome | undefined
@@ -49,7 +47,6 @@ export function openConflicts({ conflicts }: Bearer): readonly Conflict[] {
 
 export type PausedConflict = Extract<Paused, { readonly type: 'conflict_resolution' }>
 
-/** What is wrong with a proposal as such. */
 export function proposalProblem(strategy: unknown, resolution: unknown): Result<never> | undefined {
   if (!RESOLUTION_STRATEGIES.some(each => each === strategy))
     return invalidArgument(`A conflict is resolved by one of ${RESOLUTION_STRATEGIES.join(', ')}.`, 'invalid_strategy')
@@ -64,7 +61,6 @@ export function countProposal(run: Run, paused: PausedConflict): void {
   if (conflict) conflict.proposals = paused.proposal + 1
 }
 
-/** The conflict that a gate is about, settled or not. */
 export function conflictAt(run: Run, { source, mode, conflict }: PausedConflict): Conflict | undefined {
   const bearer = mode === 'salvage' ? openSalvage(run, source) : workspaceOf(run, source)
   return bearer?.conflicts?.find(each => each.id === conflict)

@@ -33,12 +33,10 @@ export interface ResolveRequest {
   readonly result?: unknown
 }
 
-/** What became of the workspace: it waits for its other conflicts, or this was the last. */
 export interface ResolutionOutcome {
   readonly state: Extract<WorkspaceState, 'conflicted' | 'closed' | 'failed'>
 }
 
-/** One conflict with everything around it that its resolution touches. */
 interface Case {
   readonly integrator: Workspace
   readonly source: Workspace
@@ -91,10 +89,7 @@ export function decideResolveConflict(
 /** `modify`: the strategy is the human's own, and not what the integrator proposed. */
 export type ConflictVerdict = 'approve' | 'modify' | 'reject'
 
-/**
- * A `conflict_resolution` gate has ended: the resolution is carried out or dropped. `actor` is a user, `system` or
- * `fallback`.
- */
+/** A `conflict_resolution` gate has ended; `actor` is a user, `system` or `fallback`. */
 export function writeConflictDecided(
   batch: Batch,
   paused: PausedConflict,
@@ -180,9 +175,7 @@ function rework(batch: Batch, settled: Case, actor: string, failure: Failure): R
   return fail(batch, settled, actor, { ...failure, aborts: 'agent_rework' })
 }
 
-/**
- * W-HWY-07: a proposal of the integrator is dropped and another is needed; the owner's no to `escalate` ends the work.
- */
+/** W-HWY-07: a rejected proposal needs another one; a rejected `escalate` ends the work. */
 function reject(batch: Batch, settled: Case, actor: string): Result<ResolutionOutcome> {
   if (settled.strategy !== 'escalate') return ok({ state: 'conflicted' })
   const rejected = { ...settled, resolution: 'gate_rejected_by_human' }

@@ -26,10 +26,7 @@ import { salvageOf } from './salvage.ts'
 import { openSalvage, writeAborted } from './salvage-record.ts'
 import { closingProblem, integrable, judgeable, parentOf, sourceIn, targetOf } from './source.ts'
 
-/**
- * Opens the integration of a source (W-INT-02 steps 2 to 5). `passed`: its gate was approved, or none stands in the
- * way.
- */
+/** W-INT-02 steps 2 to 5. `passed`: its gate was approved, or none stands in the way. */
 export function decideBegin(batch: Batch, caller: Workspace, request: BeginRequest, passed = false): Result<void> {
   const source = sourceIn(batch, caller, request.source, 'integrating')
   if (!source.ok) return source
@@ -37,9 +34,7 @@ export function decideBegin(batch: Batch, caller: Workspace, request: BeginReque
   return begun.ok ? ok(undefined) : begun
 }
 
-/**
- * Accept merges; revise and reject fail the source (W-INT-03). Each opens the integration first if it is not open yet.
- */
+/** W-INT-03. Opens the integration first where it is not open yet. */
 export function decideIntegration(
   batch: Batch,
   caller: Workspace,
@@ -201,10 +196,7 @@ function writeStarted(
   writeDelivered(batch, signal)
 }
 
-/**
- * `integration_aborted` where it was open before this batch comes from the failure itself; where it was opened just
- * now, from here.
- */
+/** An integration that was open before this batch is aborted by the failure itself. */
 function writeEnded(
   batch: Batch,
   caller: Workspace,

@@ -82,7 +82,6 @@ export const integrationFolds: Folds = {
   },
 }
 
-/** Releases the target and keeps the record with its source. */
 function endedOf(run: Run, body: EventBody<'integration_completed' | 'integration_aborted'>): Integration {
   const source = knownWorkspace(run, body.source)
   const target = knownWorkspace(run, body.target)

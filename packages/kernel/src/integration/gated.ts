@@ -13,10 +13,7 @@ import { initiateSalvage } from './salvage.ts'
 import { integratorOf, salvageAt, salvageTarget } from './salvage-record.ts'
 import { isFree, parentOf } from './source.ts'
 
-/**
- * The gate has ended. `actor` is a user, `system` or `fallback`; `paused` is what it stopped, changed where a human
- * changed it.
- */
+/** The gate has ended; `actor` is a user, `system` or `fallback`, and `paused` includes a human's changes. */
 export function writeIntegrationDecided(
   batch: Batch,
   paused: PausedIntegration,
@@ -46,14 +43,12 @@ function writeSalvageApproved(batch: Batch, paused: PausedIntegration, verdict: 
   return ok(undefined)
 }
 
-/** At once, if there is an approved integration whose target is free. */
 export function approvedDue(run: Run): Ticks | undefined {
   return firstReady(run) && AT_ONCE
 }
 
 const AT_ONCE = 0 as Ticks
 
-/** Begins the first approved integration whose target is free. */
 export function writeApproved(batch: Batch): void {
   const approved = firstReady(batch.run)
   const source = approved && workspaceOf(batch.run, approved.source)

@@ -10,7 +10,6 @@ import type { Conflict, Finding } from './conflict-record.ts'
 export const DECISIONS = ['accept', 'revise', 'reject'] as const
 export type IntegrationDecision = (typeof DECISIONS)[number]
 
-/** What an integrator says when it begins. */
 export interface BeginRequest {
   readonly source: unknown
   readonly strategy: unknown
@@ -26,20 +25,15 @@ export interface AcceptRequest extends Omit<BeginRequest, 'strategy'> {
   readonly strategy?: unknown
   /** The synthesised result of an `evaluated` merge: the target's new merged state (W-INT-06). */
   readonly result?: unknown
-  /**
-   * Under `layered` and `evaluated`: ignore overlap with what was integrated before the source was created (AMB-55).
-   */
+  /** Ignores overlap with what was integrated before the source was created (AMB-55). */
   readonly baseAware?: unknown
 }
 
-/** What a decision came to: accept closes the source or finds conflicts, revise and reject fail it. */
 export interface IntegrationOutcome {
   readonly state: Extract<WorkspaceState, 'closed' | 'conflicted' | 'failed'>
-  /** Ids of the conflicts that were found. */
   readonly conflicts: readonly string[]
 }
 
-/** A merge that waits at its gate, or was approved there while another one held the target. */
 export type PausedIntegration = Extract<Paused, { readonly type: 'integration' }>
 
 export interface Integration {
@@ -67,7 +61,6 @@ export interface SalvageRequest {
   readonly evidence?: Evidence | undefined
 }
 
-/** What an integrator says of a salvage that turned out to be usable. */
 export interface MergeSalvageRequest {
   readonly source: unknown
   readonly result?: unknown
@@ -75,28 +68,21 @@ export interface MergeSalvageRequest {
   readonly evidence?: Evidence | undefined
 }
 
-/** What a salvage begins with. */
 export interface Salvaged {
   readonly target: WorkspaceId
   readonly checkpoint: CheckpointId
   /** What it counts as, and what its agent declared (W-INT-19). */
   readonly confidence: Confidence
   readonly declared: Confidence
-  /**
-   * Files that earlier integrations into the target changed as well: the integrator judges whether they are conflicts.
-   */
+  /** Files that earlier integrations changed too; the integrator judges whether they conflict. */
   readonly overlaps: readonly Finding[]
 }
 
-/** Where a salvage stands after a decision about it. */
 export interface SalvageOutcome {
   readonly salvage: 'open' | 'merged' | 'aborted'
 }
 
-/**
- * An integration of what a failed workspace left (W-INT-18 to -20). It is the target's and not the source's, which is
- * frozen; so are its conflicts.
- */
+/** W-INT-18 to -20. Belongs to the target, conflicts included, since the source is frozen. */
 export interface Salvage extends Integration {
   readonly source: Workspace
   readonly checkpoint: CheckpointId
@@ -108,18 +94,15 @@ export function integrationOf(run: Run, source: Workspace): Integration | undefi
   return run.salvages.get(source.id) ?? source.integration ?? source.integrated
 }
 
-/** One merge into a target. */
 export interface Merge {
   readonly source: WorkspaceId
   readonly checkpoint: CheckpointId | null
   readonly strategy: IntegrationStrategy
   /** Where the merged state is the integrator's own work. */
   readonly result_ref?: ObjectId
-  /** The source had failed. */
   readonly mode?: 'salvage'
 }
 
-/** The newest integration into a target that changed a file. */
 export interface FileChange {
   readonly source: WorkspaceId
   readonly at: Ticks

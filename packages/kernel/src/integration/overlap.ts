@@ -13,7 +13,6 @@ export function filesOf(run: Run, id: CheckpointId | null): readonly string[] {
   return !checkpoint || checkpoint.type === 'observation' ? [] : checkpoint.filesChanged
 }
 
-/** One finding for each earlier source, with the files that it changed last. */
 export function overlapsOf(
   files: readonly string[],
   source: Workspace,

@@ -23,10 +23,7 @@ export function deliverableViolation(
   return ok(violationOf(batch.run.checkpoints.get(checkpoint)?.integrity, evidence.proof))
 }
 
-/**
- * The same for a merge that was asked for earlier, and goes on now: the runtime brings the proof, since whoever asked
- * may be gone.
- */
+/** The same for a merge that continues later: the runtime brings the proof, since the caller may be gone. */
 export function storedViolation(batch: Batch, checkpoint: CheckpointId): Result<Violation | undefined> {
   const { proofs, evidence } = batch.context
   if (proofs && evidence?.checkpoint !== checkpoint) batch.lacks = checkpoint

@@ -33,10 +33,7 @@ export interface ReportRequest {
   readonly baseAware?: unknown
 }
 
-/**
- * The integrator of an `evaluated` merge found these; the other strategies leave it nothing to find. What overlaps
- * besides, the runtime finds (W-INT-07). Answers the ids, those of the integrator first.
- */
+/** W-INT-07: the runtime adds overlaps that the integrator did not report. Answers the ids, reported ones first. */
 export function decideReportConflicts(
   batch: Batch,
   caller: Workspace,

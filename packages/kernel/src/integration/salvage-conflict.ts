@@ -43,7 +43,6 @@ export function writeSalvageConflicts(
   ])
 }
 
-/** One conflict with everything around it that its resolution touches. */
 interface Case {
   readonly salvage: Salvage
   readonly conflict: Conflict
@@ -80,7 +79,6 @@ export function decideResolveSalvage(batch: Batch, caller: Workspace, request: R
   return carryOut(batch, settled, strategy === 'escalate' ? 'fallback' : by, { by, ref })
 }
 
-/** The gate of a resolution has ended. */
 export function writeSalvageDecided(
   batch: Batch,
   paused: PausedConflict,
@@ -124,10 +122,7 @@ function reject(batch: Batch, settled: Case, actor: string): Result<SalvageOutco
   return fail(batch, { ...settled, resolution: reason }, actor, { reason, by })
 }
 
-/**
- * W-INT-13: one that cannot be settled takes the others with it. What follows, a new workspace, is the integrator's to
- * make.
- */
+/** W-INT-13: one that cannot be settled takes the others with it. */
 function fail(
   batch: Batch,
   settled: Case,

@@ -16,7 +16,6 @@ export function salvageTarget(run: Run, source: Workspace): Workspace {
   return parent === null || ended(parent) ? rootOf(run) : parent
 }
 
-/** Whose integration it is now. */
 export function integratorOf(run: Run, source: Workspace, mode: 'salvage' | undefined): Workspace {
   return mode === 'salvage' ? salvageTarget(run, source) : (source.parent ?? rootOf(run))
 }
@@ -27,7 +26,6 @@ export function salvageCandidate(run: Run, id: string): CheckpointId | undefined
   return source?.deliverable ?? source?.register?.at(-1)
 }
 
-/** The salvage of a source, while it is open. */
 export function openSalvage(run: Run, source: unknown): Salvage | undefined {
   const salvage = typeof source === 'string' ? run.salvages.get(source as Salvage['source']['id']) : undefined
   return salvage && isOpen(salvage) ? salvage : undefined
@@ -54,16 +52,12 @@ export function writeAborted(
   return ok({ salvage: 'aborted' })
 }
 
-/**
- * Nothing is merged into a workspace that is sealed or terminal: what is open ends with the same word, before the state
- * changes.
- */
+/** Nothing is merged into a sealed or terminal workspace: an open salvage ends before the state changes. */
 export function writeSalvageEnded(batch: Batch, target: Workspace, reason: string, actor: string): void {
   const open = openInto(batch.run, target)
   if (open) writeAborted(batch, open, reason, actor)
 }
 
-/** The salvage that holds a target. */
 export function openInto(run: Run, target: Workspace): Salvage | undefined {
   const salvage = target.merging && openSalvage(run, target.merging.id)
   return salvage?.target === target ? salvage : undefined

@@ -27,7 +27,6 @@ import { baseAwareProblem, basisProblem } from './request.ts'
 import { openSalvage, SALVAGED_CONFIDENCE, salvageCandidate, salvageTarget, writeAborted } from './salvage-record.ts'
 import { isFree, targetLocked } from './source.ts'
 
-/** The open salvage of that source, for the integrator that it belongs to. */
 export function salvageOf(batch: Batch, caller: Workspace, id: unknown): Result<Salvage> {
   const source = failedSource(batch, caller, id)
   if (!source.ok) return source
@@ -127,7 +126,6 @@ export function decideMergeSalvage(
   return writeSalvaged(batch, caller, salvage, 'success', ref)
 }
 
-/** It turned out not to be usable. */
 export function decideDiscardSalvage(batch: Batch, caller: Workspace, id: unknown): Result<SalvageOutcome> {
   const salvage = salvageOf(batch, caller, id)
   return salvage.ok ? writeAborted(batch, salvage.value, 'not_usable', actorOf(caller)) : salvage
@@ -152,7 +150,7 @@ export function writeSalvaged(
   return ok({ salvage: 'merged' })
 }
 
-/** The gate of a salvage has ended well: it begins. The integrator is whoever is the target now. */
+/** The gate of a salvage was approved: it begins, for the present target. */
 export function initiateSalvage(batch: Batch, source: Workspace, paused: PausedIntegration): Result<void> {
   const begun = decideSalvage(batch, salvageTarget(batch.run, source), paused, true)
   return begun.ok ? ok(undefined) : begun

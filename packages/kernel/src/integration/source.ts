@@ -7,7 +7,7 @@ import { rootOf, workspaceOf } from '../run/run.ts'
 import { authorize, operand } from '../workspace/operation.ts'
 import { isRoot, openChildren, type Workspace } from '../workspace/workspace.ts'
 
-/** The workspace that its integrator names, whatever state it is in. */
+/** In any state. */
 export function integrable(batch: Batch, caller: Workspace, id: unknown): Result<Workspace> {
   const source = operand(batch, caller, 'integrate', id)
   if (!source.ok) return source
@@ -23,10 +23,7 @@ export function integrable(batch: Batch, caller: Workspace, id: unknown): Result
   return source
 }
 
-/**
- * The same for whoever may send work back: below delegates that have completed, whose own work is frozen, the nearest
- * ancestor that still acts judges in their place, so that no child is left that nobody can judge (W-INT-01).
- */
+/** The nearest ancestor that still acts may send work back, so that no child is left without a judge (W-INT-01). */
 export function judgeable(batch: Batch, caller: Workspace, id: unknown): Result<Workspace> {
   const source = typeof id === 'string' ? workspaceOf(batch.run, id) : undefined
   if (source?.status !== 'integrating' || source.parent === caller || judgeOf(source) !== caller)
@@ -40,7 +37,7 @@ function judgeOf(source: Workspace): Workspace | null {
   return judge
 }
 
-/** The same, in the one state that the operation is for; another integration into the target makes it wait. */
+/** In the one state that the operation needs; waits for another integration into the target. */
 export function sourceIn(
   batch: Batch,
   caller: Workspace,
@@ -69,7 +66,6 @@ export function isFree(target: Workspace, source: Workspace): boolean {
   return target.merging === undefined || target.merging === source
 }
 
-/** The runtime asks again when the other one has ended. */
 export function targetLocked(target: Workspace): Result<never> {
   return refusal('target_locked', `An integration into ${target.id} is open.`, { target: target.id })
 }

@@ -18,7 +18,6 @@ const FROM_ABOVE: { readonly [T in EventType]?: 'parent' | 'above' } = {
   graceful_termination_initiated: 'above',
 }
 
-/** Undefined where nobody could have done it, or where the record does not say which of several did. */
 export async function actingWorkspace(
   trail: RunTrail,
   entry: Entry,
@@ -39,7 +38,6 @@ async function actor(trail: RunTrail, entry: Entry, model: RunModel): Promise<Wo
   return above.length === 1 ? above[0]?.id : undefined
 }
 
-/** Where the body names the workspace that acted. */
 function namedActor({ event_type, body }: Entry): string | undefined {
   switch (event_type) {
     // As it was then: one that is orphaned has another parent later.
@@ -90,10 +88,7 @@ function isSalvage({ body }: Entry): boolean {
   return (body as { readonly mode?: unknown }).mode === 'salvage'
 }
 
-/**
- * The sender, or the workspace that the entry is filed under; one that has ended takes no entries and is named in the
- * body.
- */
+/** The sender, or the workspace that the entry is filed under; an ended one is named in the body. */
 function own({ event_type, workspace, body }: Entry): WorkspaceId | undefined {
   const { from } = body as { readonly from?: unknown }
   if (typeof from === 'string') return from as WorkspaceId
@@ -103,13 +98,11 @@ function own({ event_type, workspace, body }: Entry): WorkspaceId | undefined {
   return workspace ?? undefined
 }
 
-/** The workspace that an operation was carried out on. */
 function subjectOf({ workspace, body }: Entry): WorkspaceId | undefined {
   const { workspace_id: id } = body as { readonly workspace_id?: WorkspaceId }
   return workspace ?? id
 }
 
-/** Those above a workspace that could have acted on it, the nearest first. */
 function delegatesAbove(
   { workspaces }: RunModel,
   below: WorkspaceId | undefined,

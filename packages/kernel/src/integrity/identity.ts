@@ -10,23 +10,18 @@ import { writeAuthenticationFailed } from '../user/identity.ts'
 import { agentOf, type Workspace } from '../workspace/workspace.ts'
 import { writeViolation } from './verify.ts'
 
-/** What the runtime tells whoever assigns agents. */
 export interface IdentityRequest {
   readonly run: RunId
   readonly workspace: WorkspaceId
   readonly role: string
   readonly task: string | null
-  /** What the creator gave the workspace to know. */
   readonly context: Readonly<Record<string, unknown>>
 }
 
 /** Answers at once and changes nothing: a decision that could not be made durable is made again. */
 export type Identify = (request: IdentityRequest) => string
 
-/**
- * W-SEC-03: whoever holds a handle speaks for its workspace as long as that agent is bound. A command without an agent
- * is the runtime's own. Undefined where there is nothing to refuse.
- */
+/** W-SEC-03: a handle speaks for its workspace while its agent is bound. The runtime's own commands name none. */
 export function notBound(batch: Batch, caller: Workspace, command: AgentCommand): Refusal | undefined {
   const { agent } = command
   if (agent === undefined || agent === agentOf(caller)) return undefined
@@ -50,10 +45,7 @@ export function writeForgedSignal(batch: Batch): void {
   writeViolation(batch, subject, { violation: 'signature_invalid', expected: null, actual: null })
 }
 
-/**
- * The identity that a new workspace's agent will have; refused where that agent sits in another live workspace of this
- * run.
- */
+/** The identity of a new workspace's agent; refused where that agent is at work in this run. */
 export function identityFor(batch: Batch, request: Omit<IdentityRequest, 'run'>, source: string): Result<string> {
   const { run, context } = batch
   // An agent of its own for each workspace: nobody else can have that name.

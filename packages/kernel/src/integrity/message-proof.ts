@@ -97,7 +97,6 @@ async function resolution(source: Source, body: EventBody<'gate_resolved'>): Pro
   return shown
 }
 
-/** Undefined where it is gone or cannot be read. */
 async function valueAt<T>(trail: RunTrail, id: string): Promise<T | undefined> {
   try {
     return (await trail.object(id as ObjectId))?.value as T | undefined

@@ -9,14 +9,10 @@ import { recordViolation } from '../envelope/proof.ts'
 import type { Run } from '../run/run.ts'
 import type { Proofs } from './proofs.ts'
 
-/**
- * Looks at the objects of a run as it is replayed. Throws `content_damaged` for what must not become a part of its
- * state.
- */
+/** Checks objects during replay; throws `content_damaged` for what must not become part of the state. */
 export class ObjectCheck {
   readonly #run: Run
   readonly #proofs: Proofs | undefined
-  /** Kinds of the objects before the first entry. */
   readonly #first: string[] = []
   /** What was changed, and is let in for its own proof to give it away. */
   readonly #suspects: TrailObject[] = []
@@ -34,7 +30,6 @@ export class ObjectCheck {
     this.#suspects.push(object)
   }
 
-  /** To be called before the entry is folded. */
   entry({ event_type, body }: EntryDraft): void {
     const { seq, id } = this.#run
     if (seq > 0 || event_type !== 'workspace_created' || !this.#proofs) return

@@ -14,14 +14,10 @@ export type ProofStatus = 'verified' | 'failed' | 'missing' | 'none'
 
 export interface ProofStep {
   readonly status: ProofStatus
-  /** What was checked, or why it does not hold. */
   readonly detail: string
 }
 
-/**
- * The entry that says who stands behind a name: of an agent its workspace's creation or newest migration, of a person
- * the newest login.
- */
+/** Which entry binds the name: an agent's creation or newest migration, a person's newest login. */
 export interface IdentityStep extends ProofStep {
   readonly name: string | null
   readonly run: RunId | null
@@ -44,11 +40,9 @@ export interface ProofReport {
   /** The entry's own hash, and its place behind the one before it, in the run and in its workspace. */
   readonly link: ProofStep & { readonly hash: string; readonly previous: string | null }
   readonly signature: ProofStep & { readonly signer: string | null }
-  /** Every step holds, and none is missing. */
   readonly complete: boolean
 }
 
-/** What a report is made from. */
 export interface ProofSource {
   readonly trail: RunTrail
   readonly proofs: Proofs | undefined
@@ -156,10 +150,7 @@ function isAboutTask(entry: Entry): entry is TaskEntry {
   return ['task_created', 'task_assigned', 'task_status_changed'].includes(entry.event_type)
 }
 
-/**
- * Tasks are filed under the root. An agent that acts on one executes a task above it (W-TASK-19), the nearest that has
- * such a delegate.
- */
+/** The nearest task above (W-TASK-19) that has such a delegate; tasks themselves are filed under the root. */
 async function leaderOf(
   trail: RunTrail,
   { seq, actor, body: { task_id } }: TaskEntry,

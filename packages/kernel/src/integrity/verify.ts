@@ -6,7 +6,6 @@ import type { Proof, Proofs } from './proofs.ts'
 
 type ViolationBody = EventBody<'integrity_violation'>
 
-/** What is wrong with a proof: fields of the entry that says so. */
 export type Violation = Pick<ViolationBody, 'violation' | 'expected' | 'actual'>
 
 /** Compares the proof on record with the one that the content comes to now; null where there is no such content. */

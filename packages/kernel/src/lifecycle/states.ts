@@ -14,9 +14,7 @@ const ABORT = ['aborted_by_coordinator', 'aborted_by_human', 'batch_abort', 'esc
 const ENDED = [...ABORT, 'parent_failed', 'system_shutdown'] as const
 const RAN_OUT = ['timeout', 'budget_exceeded', 'graceful_termination_expired'] as const
 
-/**
- * W-LIFE-02: exactly these pairs, each with the codes that may cause it. Creation is recorded by `workspace_created`.
- */
+/** W-LIFE-02: exactly these pairs, each with the codes that may cause it. */
 export const TRANSITIONS: {
   readonly [From in WorkspaceState]: { readonly [To in WorkspaceState]?: readonly Trigger[] }
 } = {

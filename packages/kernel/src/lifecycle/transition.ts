@@ -21,7 +21,6 @@ export interface Transition {
   readonly initiator: string
   /** Required for `failed`. */
   readonly reason?: string
-  /** The limit that was reached. */
   readonly dimension?: BudgetDimension
 }
 
@@ -50,7 +49,6 @@ export function writeUndeliverable(batch: Batch, receiver: Workspace, state: Wor
   }
 }
 
-/** One of them. */
 export function writeUndelivered(batch: Batch, envelope: Envelope, state: WorkspaceState): void {
   const { id, from, to } = envelope
   batch.add('envelope_undeliverable', knownWorkspace(batch.run, from), 'protocol', {

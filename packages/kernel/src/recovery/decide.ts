@@ -16,7 +16,6 @@ import { ended } from '../workspace/workspace.ts'
 import { writeHalfApplied } from './half-applied.ts'
 import type { RecoveryStep } from './steps.ts'
 
-/** Whether the step delivered something. */
 export function decideRecover(batch: Batch, step: RecoveryStep): Result<boolean> {
   const { run } = batch
   switch (step.type) {

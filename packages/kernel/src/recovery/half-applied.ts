@@ -14,7 +14,6 @@ import { ended, openChildren, type Workspace } from '../workspace/workspace.ts'
 import type { HalfApplied } from './steps.ts'
 import type { Trace } from './trace.ts'
 
-/** What is missing, in the order of the sheet's table. */
 export function halfApplied(run: Run, trace: Trace): readonly HalfApplied[] {
   const workspaces = [...run.workspaces.values()]
   const open = workspaces.filter(workspace => !ended(workspace))
@@ -38,10 +37,7 @@ export function halfApplied(run: Run, trace: Trace): readonly HalfApplied[] {
   ]
 }
 
-/**
- * W-TASK-10, -11: a task that does not stand where the state of its workspace puts it, one step for each entry that it
- * misses.
- */
+/** W-TASK-10, -11: one step for each entry that the task of this workspace lacks. */
 function laggingTask(run: Run, workspace: Workspace, reason: string | undefined): readonly HalfApplied[] {
   const status = boundTask({ run }, workspace)?.status
   const step = { type: 'task_status', workspace: workspace.id, reason } as const

@@ -13,13 +13,11 @@ import type { Trace } from './trace.ts'
 export interface RecoveryPlan {
   /** Each is carried out whole before the next one begins. Timers come last of all and are asked for by the clock. */
   readonly phases: readonly (readonly RecoveryStep[])[]
-  /** Workspaces that were not terminal. */
   readonly open: readonly WorkspaceId[]
   readonly signals: number
   readonly timers: number
   readonly examined: number
   readonly quarantined: number
-  /** Workspaces whose creation was left out. */
   readonly lost: number
 }
 
@@ -64,7 +62,6 @@ function envelopesOf(run: Run): readonly RecoveryStep[] {
     .map(({ id }) => ({ type: 'envelope', envelope: id }) as const)
 }
 
-/** Nobody acknowledges for a workspace that is no more. */
 function endedReceiver(run: Run, { to }: Envelope): boolean {
   const receiver = run.workspaces.get(to)
   return !receiver || ended(receiver)

@@ -22,14 +22,12 @@ import { type Run, workspaceOf } from '../run/run.ts'
 import { ended } from '../workspace/workspace.ts'
 import { type Trace, ticksOf } from './trace.ts'
 
-/** An entry that replay left out. */
 export interface Quarantined {
   readonly entry: string
   readonly type: EventType
   /** What the entry should have agreed with, and what it says; null where there is nothing to name. */
   readonly expected: string | null
   readonly actual: string | null
-  /** Whether an `integrity_violation` says so already. */
   recorded: boolean
 }
 
@@ -47,10 +45,7 @@ export function quarantine(run: Run, entry: EntryDraft, violation: Violation): v
   run.quarantined.set(id, { entry: id, type, ...violation, recorded: false })
 }
 
-/**
- * An object whose content is gone resolves to nothing (W-REC-12): the entry that names it is left out for that, and
- * nothing else is. Where no entry can be left out for it, the run cannot go on without.
- */
+/** W-REC-12: the entry that names lost content is left out; where no entry names it, the run cannot continue. */
 export function passOver(run: Run, { id, kind, lost = '' }: TrailObject): void {
   const founds = kind === 'context' && run.root === undefined
   if (!NAMED.has(kind) || founds)
@@ -81,7 +76,6 @@ export const quarantineFolds: Folds = {
   },
 }
 
-/** Why an entry cannot be part of the state that the entries before it left behind; undefined where it can. */
 export function violationOf(
   run: Run,
   entry: EntryDraft & { readonly seq: number },
@@ -161,10 +155,7 @@ const NEEDS: { readonly [T in EventType]?: Check<T> } = {
   },
 }
 
-/**
- * W-CONC-08: the entry follows from another state than the entries before it left, as a second runtime writes it that
- * knows nothing of the first. Where retention has deleted entries, nobody can tell.
- */
+/** W-CONC-08: the entry of a second writer that knew nothing of the first. Undecidable after deletions. */
 function stale(run: Run, entry: EntryDraft & { readonly seq: number }): Violation | undefined {
   if (entry.seq !== run.seq + 1) return undefined
   const state = STANDING[entry.event_type] as Standing<EventType> | undefined
@@ -172,7 +163,6 @@ function stale(run: Run, entry: EntryDraft & { readonly seq: number }): Violatio
   return found === said ? undefined : { expected: found ?? null, actual: said ?? null }
 }
 
-/** What an entry says of the state before it: as it is, and as the entry has it. */
 type Standing<T extends EventType> = (
   run: Run,
   body: EventBody<T>,

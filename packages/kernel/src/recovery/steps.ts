@@ -24,9 +24,7 @@ export type RecoveryStep =
 export type HalfApplied =
   /** In one batch, so that what follows the end of one gate is not taken for the effect of another. */
   | { readonly type: 'gate_effects'; readonly resolved: readonly ResolvedGate[] }
-  /** A human answered an escalation with an abort. */
   | { readonly type: 'abort'; readonly workspace: WorkspaceId; readonly by: string }
-  /** Its integration is completed. */
   | { readonly type: 'close'; readonly workspace: WorkspaceId; readonly by: string }
   /** It failed, and something below it has not. */
   | { readonly type: 'cascade'; readonly workspace: WorkspaceId }
@@ -37,7 +35,6 @@ export type HalfApplied =
   /** What its state means for its task; `reason` is that of its failure. */
   | { readonly type: 'task_status'; readonly workspace: WorkspaceId; readonly reason: string | undefined }
 
-/** A signal that drives states, as its entry recorded it. */
 export interface DrivingSignal {
   readonly id: SignalId
   readonly from: WorkspaceId

@@ -16,16 +16,12 @@ import type { Run } from '../run/run.ts'
 import { DELIVERY_EXHAUSTED, SIGNAL_RULES } from '../signal/signal.ts'
 import type { DrivingSignal } from './steps.ts'
 
-/** A gate that has ended, and how. */
 export interface ResolvedGate {
   readonly gate: Gate
   readonly resolution: Resolution
 }
 
-/**
- * What may stand behind the end of a gate although its effect does not: other decisions, and what recovery writes
- * before effects.
- */
+/** Entries that may stand between the end of a gate and its effect. */
 const DECISIONS: ReadonlySet<EventType> = new Set<EventType>([
   'gate_resolved',
   'gate_timeout',
@@ -38,25 +34,20 @@ const DECISIONS: ReadonlySet<EventType> = new Set<EventType>([
 const DRIVING: ReadonlySet<string> = new Set(['started', 'blocked', 'complete', 'failed'])
 
 export class Trace {
-  /** How many entries were read. */
   examined = 0
   /** The newest moment on record (W-CLOCK-07), and that of each local trail, entries that were left out aside. */
   floor = 0 as Ticks
   readonly newest = new Map<WorkspaceId, Ticks>()
   /** Signals behind the newest transition of their workspace that may have a transition of their own. */
   readonly driving = new Map<WorkspaceId, DrivingSignal[]>()
-  /** Checkpoints whose automatic signal has not come. */
   readonly unsignalled = new Set<CheckpointId>()
-  /** Who ordered the abort of a workspace by answering its escalation. */
   readonly aborts = new Map<WorkspaceId, string>()
-  /** Who completed the integration of a workspace that is not closed. */
   readonly completed = new Map<WorkspaceId, string>()
   /** Why a workspace failed whose task does not say so. */
   readonly failures = new Map<WorkspaceId, string>()
   /** Gates whose end nothing follows: the effect of an end stands right behind it. */
   readonly resolved: ResolvedGate[] = []
 
-  /** What there is to know behind a kept state, before which nothing is half applied. */
   static behind({ locals, systemTimestamp }: TrailState['chain']): Trace {
     const trace = new Trace()
     let newest = systemTimestamp

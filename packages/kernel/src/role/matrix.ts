@@ -6,13 +6,11 @@ import { OPERATION_NAMES, OPERATIONS } from './operations.ts'
 import { baseRole } from './resolve.ts'
 import type { Role } from './role.ts'
 
-/** One side of an envelope. */
 export interface Party {
   readonly role: string
   readonly delegate: boolean
 }
 
-/** Which of the two is an ancestor of the other, if any. */
 export type Relation = 'sender_above' | 'receiver_above' | 'apart'
 
 /** W-ROLE-06. A role or type that is not registered is denied like any other. */
@@ -50,11 +48,7 @@ export function mayCreate(vocabulary: Vocabulary, role: string, checkpointType: 
   return created && vocabulary.checkpointTypes.get(checkpointType)?.permittedRoles.has(role) === true
 }
 
-/**
- * A-07: `authority.actions`, each `<dimension>:<name>`, in a fixed order. Towards its subtree a delegate sends what the
- * coordinator sends (W-ROLE-11): pass the vocabulary's coordinator if a taxonomy gave it more than the base types.
- * Receiving is no action of the agent and is not listed.
- */
+/** A-07, W-ROLE-11: `authority.actions` in a fixed order; `coordinator` is the vocabulary's, for delegates. */
 export function actionsOf(
   role: Role,
   delegate: boolean,

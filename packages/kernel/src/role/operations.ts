@@ -3,15 +3,11 @@
 
 import type { Capability } from '@parley/trail/events'
 
-/**
- * How far an operation of a delegate reaches: its direct children, its descendants, its subtree (itself included), or
- * the subtasks below the task it executes (A-46). Beyond that it is refused with `permission_denied`.
- */
+/** How far an operation of a delegate reaches (A-46); beyond that it is refused with `permission_denied`. */
 export const DELEGATE_REACHES = ['no', 'children', 'descendants', 'subtree', 'own_subtasks'] as const
 export type DelegateReach = (typeof DELEGATE_REACHES)[number]
 
 export interface Operation {
-  /** Whether the root coordinator has it. */
   readonly root: boolean
   /** What an active delegate has of it; from level 2 on, where delegates begin (A-14, A-47). */
   readonly delegate: DelegateReach

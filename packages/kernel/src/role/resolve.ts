@@ -12,7 +12,6 @@ export interface SendRow {
   readonly to: string
 }
 
-/** A base role, with the taxonomy rows that name it as sender. */
 export function baseRole(name: BaseRole, rows: readonly SendRow[] = []): Role {
   const { send, emit, create, read, writesMemory } = BASE_CAPABILITIES[name]
   return Object.freeze({
@@ -45,10 +44,7 @@ export function derivedRole(definition: RoleDefinition, base: Role, rows: readon
   return Object.freeze({ ...base, name, send, removedReceive: removedReceive(definition), read, create })
 }
 
-/**
- * W-ROLE-06 asks only for the type. A type that is removed and then added again is received; an added Receive entry
- * opens nothing by itself, since the sender's side of the matrix decides.
- */
+/** W-ROLE-06. Removed and added again is received; an added Receive alone opens nothing. */
 function removedReceive({ add, remove }: RoleDefinition): ReadonlySet<string> {
   const removed = new Set(routesIn(remove, 'receive').map(route => route.type))
   for (const { type } of routesIn(add, 'receive')) removed.delete(type)

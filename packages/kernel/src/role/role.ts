@@ -12,7 +12,6 @@ export interface Role {
   readonly send: ReadonlyMap<string, ReadonlySet<string>>
   /** Envelope types that a holder of this role does not get, whoever may send them to its family (W-ROLE-06). */
   readonly removedReceive: ReadonlySet<string>
-  /** Names of scopes. */
   readonly read: ReadonlySet<string>
   /** Checkpoint types; a registered one must also permit the role (W-CP-03, `mayCreate`). */
   readonly create: ReadonlySet<string>

@@ -8,9 +8,7 @@ import type { Transport } from '../runtime/actor/transport.ts'
 /** The trust boundary is this process, and access control enforces visibility inside it. */
 export const DEPLOYMENT_MODEL: DeploymentModel = 'single-runtime'
 
-/** What a host brings along, as far as a model may ask for it. */
 export interface Mechanisms {
-  /** How the trail writes content. */
   readonly sealing: Sealing
   readonly secret: boolean
   readonly stateCache: Pick<StateCacheStore, 'sealed'> | undefined

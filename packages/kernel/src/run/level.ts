@@ -5,14 +5,10 @@ import { ParleyError } from '@parley/core'
 export const LEVELS = [1, 2, 3] as const
 export type Level = (typeof LEVELS)[number]
 
-/** Where a host declares none. */
 export const LEVEL: Level = 3
 
-/** What a host brings along, as far as a level may ask for it. */
 export interface Guards {
-  /** From which proofs of messages are made. */
   readonly secret: boolean
-  /** Who is known and may do what. */
   readonly users: boolean
 }
 

@@ -29,15 +29,11 @@ import { ended, type Workspace } from '../workspace/workspace.ts'
 
 export interface Run {
   readonly id: RunId
-  /** `seq` of the newest entry. */
   seq: number
-  /** How many objects there are. */
   objects: number
-  /** Undefined before the first entry. */
   root: Workspace | undefined
   vocabulary: Vocabulary
   readonly workspaces: Map<WorkspaceId, Workspace>
-  /** How many workspaces are not terminal. */
   open: number
   /** Where each agent is at work now (W-SEC-03). */
   readonly agents: Map<string, WorkspaceId>
@@ -60,7 +56,6 @@ export interface Run {
   readonly approved: Map<WorkspaceId, PausedIntegration>
   /** The newest salvage of each failed workspace that one was begun of, open or ended (W-INT-18). */
   readonly salvages: Map<WorkspaceId, Salvage>
-  /** Escalations that wait, in order of their receipt. */
   readonly escalations: Map<SignalId, Escalation>
   /** Whether this is the house run; set before its root exists. */
   house: boolean
@@ -84,7 +79,6 @@ export interface Run {
   readonly batchAborts: Map<string, BatchAbort>
   /** Entries that replay left out (W-REC-13), by id. */
   readonly quarantined: Map<string, Quarantined>
-  /** Workspaces whose signals wait for their receiver. */
   readonly signalling: Set<Workspace>
   /** Objects whose entry has not come yet; one that never comes counts as never created. */
   readonly staged: Map<string, TrailObject>
@@ -138,7 +132,6 @@ export function workspaceOf(run: Run, id: string): Workspace | undefined {
   return run.workspaces.get(id as WorkspaceId)
 }
 
-/** A workspace that an entry of this run names: it exists. */
 export function knownWorkspace(run: Run, id: string): Workspace {
   const workspace = run.workspaces.get(id as WorkspaceId)
   invariant(workspace, 'entries name workspaces that exist')

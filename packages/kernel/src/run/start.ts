@@ -25,16 +25,12 @@ import { actionsOf } from '../role/matrix.ts'
 import { loadTaxonomy, PROTOCOL_VERSION, type Vocabulary } from '../taxonomy/taxonomy.ts'
 import { DEPLOYMENT_MODEL } from './deployment.ts'
 
-/**
- * How a run is started. `owner` is the person who answers for it: what nobody else owns is theirs, and so are its
- * escalations.
- */
+/** `owner` answers for the run: they own what nobody else does, and get its escalations. */
 export const RunDraftSchema = Type.Object(
   {
     owner: Type.String({ minLength: 1, maxLength: bodyLimits.userIdLength }),
     taxonomy: Type.Optional(Type.Unknown()),
     context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    /** A preset's name, a configuration, or `off` for a run without a highway (highway/config.ts). */
     highway: Type.Optional(Type.Unknown()),
     /** Percent of a limit at which its warning is written (W-BUDGET-04). */
     budget_warning: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 100 })),
@@ -105,10 +101,7 @@ export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceI
   return ok(id)
 }
 
-/**
- * W-USER-07: a run belongs to a person, whom the directory knows where there is one. The house exists before anybody is
- * known.
- */
+/** W-USER-07: the directory knows the owner, except of the house, which exists before any user. */
 function unfitOwner(batch: Batch, owner: string, { roles }: Vocabulary, house: boolean): Refusal | undefined {
   const { users } = batch.context
   const name = clip(owner, limits.messageValueLength)

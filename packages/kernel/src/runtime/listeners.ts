@@ -5,7 +5,6 @@ import type { Notice } from './notice.ts'
 export class Listeners {
   readonly #listeners = new Set<(notice: Notice) => void>()
   readonly #onFault: (cause: unknown) => void
-  /** That the run was recovered: nobody can have listened before. */
   #recovered: Notice | undefined
 
   constructor(onFault: (cause: unknown) => void) {
@@ -16,7 +15,7 @@ export class Listeners {
     return this.#listeners.size
   }
 
-  /** Whoever comes after a recovery hears of it first (W-REC-22). */
+  /** W-REC-22: listeners that come after a recovery are notified of it first. */
   add(listener: (notice: Notice) => void): () => void {
     this.#listeners.add(listener)
     const recovered = this.#recovered

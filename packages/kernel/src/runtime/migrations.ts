@@ -27,17 +27,11 @@ export interface MigrationRequest {
   readonly oldAgent: string
   readonly newAgent: string
   readonly reason: string
-  /**
-   * What the new agent will act by. It is refused as long as the old agent is bound: until the swap, which a `state`
-   * notice tells.
-   */
+  /** Refused while the old agent is bound: until the swap, which a `state` notice announces. */
   readonly agent: AgentHandle
   /** The frozen workspace (step 2): all of it is still there after the swap, and nothing of it changes before. */
   readonly snapshot: WorkspaceView
-  /**
-   * Aborted when the migration ended without its agent: by an abort, with its parent, with the run, or with the
-   * runtime.
-   */
+  /** Aborted when the migration ended without its agent. */
   readonly signal: AbortSignal
 }
 
@@ -47,7 +41,6 @@ export type Prepare = (request: MigrationRequest) => void | Promise<void>
 export interface MigrationHost {
   readonly clock: Clock
   readonly prepare: Prepare
-  /** The handle of a run at work. */
   handle(run: RunId): Promise<RunHandle | undefined>
   submit<T>(run: RunId, command: RuntimeCommand): Promise<Result<T>>
   onFault(cause: unknown): void
@@ -73,19 +66,17 @@ export class Migrations {
     this.#pauses = new Pauses(host.clock)
   }
 
-  /** To be told of each entry once it is durable, that of recovery aside. */
   follow(run: RunId, { event_type, body }: EntryDraft): void {
     if (event_type === 'migration_started') this.#begin(run, body as EventBody<'migration_started'>)
     else if (event_type === 'workspace_state_changed') this.#leave(body as EventBody<'workspace_state_changed'>)
   }
 
-  /** The handle of the new agent once it is bound, or why it never will be. */
+  /** The new agent's handle once it is bound, or the reason why not. */
   outcome(workspace: WorkspaceId): Promise<Result<AgentHandle>> {
     const open = this.#open.get(workspace)
     return open?.outcome.promise ?? Promise.resolve(invalidState(`${workspace} is not being migrated.`))
   }
 
-  /** The run has ended or was halted. */
   drop(run: RunId): void {
     for (const open of this.#open.values())
       if (open.run === run) this.#end(open, invalidState(`The run ${run} has ended.`))
@@ -121,7 +112,6 @@ export class Migrations {
     if (!failed.ok) this.#end(open, failed)
   }
 
-  /** What went wrong; undefined if nothing did. */
   async #prepare(open: Open): Promise<string | undefined> {
     const { workspace, started } = open
     try {

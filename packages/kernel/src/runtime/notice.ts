@@ -68,10 +68,7 @@ export type Notice = { readonly to: WorkspaceId } & (
   | UserNotice
   | EscalationNotice
   | GateNotice
-  /**
-   * W-SEC-06: somebody was not who they claimed to be, or something is not what was proven; the coordinator hears of
-   * it.
-   */
+  /** W-SEC-06: an identity or a proof did not hold; the coordinator is notified. */
   | {
       readonly kind: 'security'
       readonly event: 'authentication_failed' | 'integrity_violation'
@@ -93,10 +90,7 @@ export type Notice = { readonly to: WorkspaceId } & (
   | { readonly kind: 'unresolvable'; readonly graph: GraphId; readonly tasks: readonly TaskId[] }
 )
 
-/**
- * What an entry means to whom. To be asked right before the entry is folded in: a signal's own words are still at hand
- * then.
- */
+/** Asked right before the entry is folded in, while a signal's own words are still at hand. */
 export function noticesOf(run: Run, entry: EntryDraft): readonly Notice[] {
   switch (entry.event_type) {
     case 'envelope_delivered': {
@@ -182,7 +176,6 @@ function signalNotice(run: Run, body: EventBody<'signal_delivered'>): readonly N
   return [{ kind: 'signal', to, signal: id, from: from.id, type, reason, ref }]
 }
 
-/** The agent itself, and the coordinator. */
 function stateNotices(run: Run, body: EventBody<'workspace_state_changed'>): readonly Notice[] {
   const workspace = body.workspace_id as WorkspaceId
   const { from_state: from, to_state: state, trigger, reason } = body

@@ -37,10 +37,7 @@ export class RecordedReads {
     this.#options = options
   }
 
-  /**
-   * What may be read needs no entry, so that it can be read while none can be written (W-REC-08). Reading outlives the
-   * run.
-   */
+  /** Allowed reads need no entry, so that they work while none can be written (W-REC-08), and after the run. */
   async mayRead(run: RunId, command: Command): Promise<Result<unknown>> {
     const actor = await this.#options.runs.open(run)
     if (!actor.ok) return actor
@@ -68,9 +65,7 @@ export class RecordedReads {
     return reader.ok ? this.#onRecord(run, await this.#trail(run).query(query, reader.value)) : reader
   }
 
-  /**
-   * Watching leaves no record; that a stranger tried to, or somebody reached for what is not theirs, does (W-TRAIL-20).
-   */
+  /** W-TRAIL-20: only attempts of strangers, or to see what is not theirs, are on record. */
   async watchAsUser(
     run: RunId,
     filter: TrailFilter & { readonly after?: number },

@@ -17,7 +17,6 @@ export class StorageFaults {
   readonly #clock: Clock
   readonly #onFault: (fault: StorageFault) => void
   readonly #noted = new Map<RunId | null, Noted>()
-  /** What was told to be recorded, by its content. */
   readonly #known = new Set<string>()
 
   constructor(clock: Clock, onFault: (fault: StorageFault) => void) {
@@ -48,7 +47,6 @@ export class StorageFaults {
     return this.#noted.get(run)?.retry
   }
 
-  /** When the first of them is tried again. */
   next(): Ticks | undefined {
     return [...this.#noted.values()].reduce<Ticks | undefined>((at, { retry }) => earlier(at, retry), undefined)
   }
@@ -57,7 +55,6 @@ export class StorageFaults {
     return [...this.#noted].map(([run, noted]) => view(run, noted))
   }
 
-  /** Whether this was not asked before. */
   isNew(content: string): boolean {
     if (this.#known.has(content) || this.#known.size >= kernelLimits.knownViolations) return false
     this.#known.add(content)

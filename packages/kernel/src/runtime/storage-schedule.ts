@@ -36,7 +36,6 @@ export interface StoragePolicy {
   readonly cold?: number | undefined
 }
 
-/** What could not be done, and when it is tried again. */
 export interface StorageFault {
   /** Null where it is not about one run: the disk, the replica. */
   readonly run: RunId | null
@@ -57,25 +56,19 @@ export interface CompactedRun {
   readonly run: RunId
   /** Entries that went to the cold tier. */
   readonly archived: number
-  /** What moved to files of the run. */
   readonly moved: MoveProgress
 }
 
 export interface CompactionReport {
   readonly runs: readonly CompactedRun[]
   readonly failed: readonly { readonly run: RunId; readonly code: string; readonly message: string }[]
-  /** Bytes of the log that were freed. */
   readonly freed: number
 }
 
 export type SnapshotReport = EventBody<'trail_snapshot_created'> & { readonly run: RunId }
 
-/** What may be asked of the storage of a runtime. */
 export interface StorageKeeper {
-  /**
-   * Takes one run that has ended, or all of them, out of the log now. Refused where the one that is named cannot be:
-   * `invalid_state`, `trail_damaged`, …
-   */
+  /** Takes ended runs out of the log now; refuses with `invalid_state`, `trail_damaged`, … for a named run. */
   compact(run?: RunId): Promise<Result<CompactionReport>>
   /** Freezes a run that has ended, up to an entry or to its newest one (W-TRAIL-30). */
   snapshot(run: RunId, upTo?: number): Promise<Result<SnapshotReport>>
@@ -87,9 +80,7 @@ export interface StorageScheduleOptions {
   readonly clock: Clock
   readonly stamps: StrictClock
   readonly ids: IdSource
-  /** Without one nothing is done by itself. */
   readonly policy?: StoragePolicy | undefined
-  /** Lets go of a run that nobody else holds in memory. */
   readonly release: (run: RunId) => Promise<void>
   /** Records what was found broken where the run itself takes nothing any more: in the house. */
   readonly record: (entries: readonly ProposedEntry[]) => Promise<Result<void>>
@@ -134,7 +125,6 @@ export class StorageSchedule implements StorageKeeper {
     if (this.#options.policy) this.#soon(deadline(this.#options.clock.now(), kernelDefaults.storageStart))
   }
 
-  /** A run has ended. */
   ended(): void {
     const { compactAfter } = this.#options.policy ?? {}
     if (compactAfter !== undefined) this.#soon(deadline(this.#options.stamps.next(), compactAfter))
@@ -197,7 +187,6 @@ export class StorageSchedule implements StorageKeeper {
     }
   }
 
-  /** All that is due by now, and when to look again. */
   async #look(): Promise<void> {
     const { clock } = this.#options
     this.#due = deadline(clock.now(), kernelDefaults.storageLook)
@@ -256,9 +245,7 @@ export class StorageSchedule implements StorageKeeper {
     return expired.ok || expired.error.code !== 'invalid_state' ? expired : ok(0)
   }
 
-  /**
-   * Whether that long has passed since, and the run is not to be left alone for now; else it is looked at again then.
-   */
+  /** Whether that long has passed and no retry is pending; otherwise schedules the next look. */
   #isDue(run: RunId, since: Ticks | undefined, after: number): boolean {
     if (this.#stopped || since === undefined) return false
     const now = this.#options.stamps.next()

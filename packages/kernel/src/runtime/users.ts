@@ -25,13 +25,11 @@ export interface UserReason {
   readonly reason: string
 }
 
-/** What the registry needs of the runtime. */
 export interface UsersHost extends UserHost {
   readonly house: {
     submit<T>(command: Command): Promise<Result<T>>
     read<T>(reader: (state: Run) => T): Promise<T>
   }
-  /** Runs at work. */
   readonly active: readonly RunId[]
   read<T>(run: RunId, reader: (state: Run) => T): Promise<T>
   tell(run: RunId, notice: Notice): void
@@ -46,7 +44,6 @@ export class Users implements UserDirectory {
     this.#host = host
   }
 
-  /** Takes up who is known already; to be called once the house is open. */
   async load(): Promise<void> {
     const users = await this.#host.house.read(state => [...state.users.values()].map(recordOf))
     for (const record of users) this.#known.set(record.user, record)
@@ -101,7 +98,6 @@ export class Users implements UserDirectory {
     return this.#change({ type: 'revoke', user, by, capability, ...(reason !== undefined && { reason }) })
   }
 
-  /** Everybody who was ever accepted, in that order. */
   list(): readonly UserRecord[] {
     return [...this.#known.values()]
   }
@@ -131,10 +127,7 @@ export class Users implements UserDirectory {
     return ok(record)
   }
 
-  /**
-   * W-USER-06. Whoever is back gets what was queued meanwhile, in order of arrival (W-USER-05). A run that cannot be
-   * read now misses the notice; what it names is on the trail of the house.
-   */
+  /** W-USER-06, -05. A run that cannot be read now misses the notice; the house's trail has the change. */
   async #announce(
     run: RunId,
     { user, state: now }: UserRecord,

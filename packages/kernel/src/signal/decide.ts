@@ -34,10 +34,7 @@ export interface SignalDraft {
 export interface SignalOutcome {
   readonly signal: SignalId | undefined
   readonly outcome: 'applied' | 'recorded' | 'absorbed'
-  /**
-   * Of a `complete` that was applied: the checkpoint that will be integrated. Null: there is no final one, so the work
-   * cannot be accepted, only revised, rejected or aborted (W-INT-04).
-   */
+  /** The checkpoint that `complete` hands over; null: the work can only be revised, rejected or aborted (W-INT-04). */
   readonly integrates?: CheckpointId | null
 }
 
@@ -80,9 +77,7 @@ export function decideEmit(
   return full ?? ok(writeAgentSignal(batch, caller, { ...draft, type }))
 }
 
-/**
- * W-SEC-08: from level 2 on this is an attempt to be somebody else, and not only something that the caller may not do.
- */
+/** W-SEC-08: from level 2 on this is impersonation, not only a missing permission. */
 function foreignOrigin(batch: Batch, caller: Workspace, claimed: unknown, message: string): Refusal {
   const reason = 'invalid_credential'
   const entity = String(claimed)
@@ -96,7 +91,6 @@ function foreignOrigin(batch: Batch, caller: Workspace, claimed: unknown, messag
   return refusal('permission_denied', message, { reason, entry })
 }
 
-/** 6. The record, the effect, the delivery. */
 function writeAgentSignal(batch: Batch, from: Workspace, draft: SignalDraft): SignalOutcome {
   const { type, reason, ref } = draft
   const to = transitionOf(batch, from, type)
@@ -132,7 +126,6 @@ function writeMove(batch: Batch, from: Workspace, type: SignalType, to: Workspac
   return to !== undefined || started
 }
 
-/** Mail that can no longer arrive, signals that now can. */
 function writeAftermath(batch: Batch, from: Workspace, to: WorkspaceState | undefined): void {
   if (to === 'integrating') writeUndeliverable(batch, from, 'integrating')
   if (to === 'active') writeReleased(batch, from, 'active')
@@ -153,10 +146,7 @@ export function writeDriven(batch: Batch, from: Workspace, signal: DrivingSignal
   writeFailure(batch, from, { ...failure, reason: reason ?? type, signaller: actor, emitted })
 }
 
-/**
- * A `failed` of the runtime, or of whoever decided the failure, has the code as its reason; the agent's own has the
- * agent's words.
- */
+/** The reason is the code, unless it is the agent's own `failed`, which has the agent's words. */
 function drivenFailure(from: Workspace, { reason, actor }: DrivingSignal) {
   const code = reason as Trigger
   if (actor === actorOf(from) || !isTransition(from.status, 'failed', code))
@@ -165,7 +155,6 @@ function drivenFailure(from: Workspace, { reason, actor }: DrivingSignal) {
   return { trigger: code, actor, initiator }
 }
 
-/** The transition that the signal drives here and now, if any. */
 function transitionOf(batch: Batch, from: Workspace, type: SignalType): WorkspaceState | undefined {
   const to = SIGNAL_RULES[type].moves[from.status]
   // W-LIFE-06: who can be sent mail leaves `idle` with the first envelope; the root with whichever comes first.
@@ -179,7 +168,6 @@ function transitionOf(batch: Batch, from: Workspace, type: SignalType): Workspac
   return to
 }
 
-/** Whether anybody may send anything to this role. */
 function receivesMail(vocabulary: Vocabulary, role: Role): boolean {
   for (const sender of vocabulary.roles.values()) {
     for (const [type, targets] of sender.send) {

@@ -45,10 +45,7 @@ export const signalFolds: Folds = {
   },
 }
 
-/**
- * W-SIG-11: what waited for a workspace that has ended is never delivered; what its living children sent waits for
- * their fate.
- */
+/** W-SIG-11: nothing is delivered to an ended workspace; signals of its living children wait for their fate. */
 export function dropSignals(run: Run, receiver: Workspace): void {
   for (const emitter of run.signalling) {
     const survives = emitter.parent === receiver && !ended(emitter)

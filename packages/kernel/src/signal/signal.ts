@@ -37,7 +37,6 @@ export const SIGNAL_RULES: { readonly [T in SignalType]: SignalRule } = {
   migrate: { ...NOTHING, operation: 'migrate' },
 }
 
-/** A signal that is emitted and not delivered yet. */
 export interface WaitingSignal {
   readonly id: SignalId
   readonly to: WorkspaceId
@@ -46,7 +45,6 @@ export interface WaitingSignal {
   readonly type: SignalType
   readonly reason: string | undefined
   readonly ref: string | undefined
-  /** `seq` of the entry that recorded its emission. */
   readonly seq: number
 }
 

@@ -17,13 +17,11 @@ import { type Graph, type GraphCause, TASK_TRANSITIONS, type Task, type TaskDraf
 
 const validator = compile(TaskDraftsSchema, { name: 'tasks' })
 
-/** The ids that the runtime gave, in the order of the submission. */
 export interface SubmittedTasks {
   readonly graph: GraphId
   readonly tasks: readonly TaskId[]
 }
 
-/** A draft with ids instead of keys. */
 interface Planned {
   readonly id: TaskId
   readonly draft: TaskDraft
@@ -133,7 +131,6 @@ function plan(
   return ok({ given: planned, ordered })
 }
 
-/** A key of this submission, or a task of the same graph. */
 function resolve(run: Run, graph: Graph | undefined, ids: ReadonlyMap<string, TaskId>, name: string): Result<TaskId> {
   const own = ids.get(name)
   if (own) return ok(own)

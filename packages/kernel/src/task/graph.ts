@@ -9,7 +9,6 @@ export function tasksOf(run: Run, graph: GraphId): readonly Task[] {
   return (run.graphs.get(graph)?.tasks ?? []).flatMap(id => run.tasks.get(id) ?? [])
 }
 
-/** Every dependency is `completed` or `integrated`. */
 export function isReady(run: Run, task: Task): boolean {
   return task.dependsOn.every(id => {
     const status = run.tasks.get(id)?.status

@@ -8,10 +8,7 @@ import { seesId } from '../workspace/queries.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
 import type { Task } from './task.ts'
 
-/**
- * Undefined if the caller may act on this task, or on the graph where no task is given. `below`: what it does is done
- * to subtasks.
- */
+/** Undefined if permitted. `below`: the action is on subtasks of `task`. */
 export function authorizeTask(
   batch: Batch,
   caller: Workspace,
@@ -37,7 +34,6 @@ export function authorizeTask(
   return denied(message, 'invalid_state')
 }
 
-/** Whether a task is, or lies below, the task that the delegate executes. */
 function executes(run: Run, caller: Workspace, task: Task): boolean {
   for (let each: Task | undefined = task; each; each = run.tasks.get(each.parentTask as TaskId))
     if (each.id === caller.task) return true

@@ -4,7 +4,6 @@
 import { type Static, type TSchema, Type } from '@parley/core'
 import { taxonomyLimits as limits } from './limits.ts'
 
-/** The protocol version that this runtime speaks. */
 export const PROTOCOL_VERSION = '0.1'
 
 const closed = <F extends Type.TProperties>(fields: F) => Type.Object(fields, { additionalProperties: false })

@@ -2,13 +2,11 @@
 // entry (A-07); no text is longer than the trail takes.
 
 export const taxonomyLimits = {
-  /** Code points of an id, a version and every name. */
   nameLength: 64,
   descriptionLength: 1024,
   roles: 128,
   envelopeTypes: 128,
   checkpointTypes: 128,
-  /** Entries of one `add` or `remove`. */
   capabilities: 64,
   /** Rows of one envelope type. */
   permissions: 1024,

@@ -15,9 +15,7 @@ import {
 import { taxonomyLimits } from './limits.ts'
 
 export interface Parts {
-  /** Undefined if there is none. */
   readonly protocolVersion: unknown
-  /** What does not fit the shape, in words. */
   readonly misfits: readonly string[]
   readonly roles: Registry<RoleDefinition>
   readonly envelopeTypes: Registry<EnvelopeTypeDefinition>
@@ -25,7 +23,6 @@ export interface Parts {
 }
 
 export interface Registry<Entry> {
-  /** The entries of the right shape. */
   readonly entries: readonly Entry[]
   /** Base names, and the name of every entry. */
   readonly names: ReadonlySet<string>
@@ -55,7 +52,6 @@ export function partsOf(document: object): Parts {
   return { protocolVersion: member('protocol_version'), misfits, roles, envelopeTypes, checkpointTypes }
 }
 
-/** The frame reports what is no list or too long a one; nothing of it is looked at. */
 function listIn(value: unknown, max: number): readonly unknown[] {
   return Array.isArray(value) && value.length <= max ? value : []
 }

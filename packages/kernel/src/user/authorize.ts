@@ -11,13 +11,11 @@ export interface UserRequest {
   /** Of these the user needs one: `own` for what is the user's, `any` for everything. */
   readonly own?: Capability
   readonly any: Capability
-  /** What it is about; named in the record of a denial. */
   readonly target?: string
   /** Whether the target lies in the user's own tree: the `owner` field decides (W-USER-08). */
   readonly owned: boolean
 }
 
-/** Undefined if the user may. */
 export function authorizeUser(batch: Batch, user: string, request: UserRequest): Refusal | undefined {
   const { action, own, any, target, owned } = request
   const denied = (
@@ -36,17 +34,13 @@ export function authorizeUser(batch: Batch, user: string, request: UserRequest):
   return denied(own, 'wrong_scope', `${user} holds '${own}' for what is their own only.`)
 }
 
-/**
- * Before everything else: whether this is somebody whom the authentication boundary has handed over, under a name that
- * stands for nothing else in this run. Undefined if so.
- */
+/** Undefined if the authentication boundary handed over this user and the name means nothing else here. */
 export function identifyUser(batch: Batch, user: string): Refusal | undefined {
   const { users } = batch.context
   if (isUserId(batch, user) && (!users || users.stateOf(user) !== undefined)) return undefined
   return unidentified(batch, { entity: user }, `There is no user ${clip(user, 80)}: authenticate first.`)
 }
 
-/** Why a user may do nothing at all, if so. */
 export function inactiveUser(batch: Batch, user: string): string | undefined {
   const { users } = batch.context
   if (!users) return undefined

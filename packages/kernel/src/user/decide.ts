@@ -42,10 +42,7 @@ export function decideUser(batch: Batch, change: UserChange): Result<UserChanged
   }
 }
 
-/**
- * W-USER-04: known from the first acceptance on, for ever. Who somebody is says nothing of what they may: that is
- * checked later.
- */
+/** W-USER-04: known for ever from the first acceptance on; capabilities are checked later. */
 function decideAuthenticated(batch: Batch, id: string, method: unknown): Result<UserChanged> {
   const { run } = batch
   if (!isText(method) || method.length > bodyLimits.nameLength)
@@ -186,7 +183,6 @@ function decideCapability(
   return ok({ user: user.id, changes: [{ event: 'capability_revoked', state: user.state }] })
 }
 
-/** Something that can be said on the trail. */
 function isText(text: unknown): text is string {
   return typeof text === 'string' && text !== '' && text.isWellFormed()
 }

@@ -5,10 +5,7 @@ import { type Batch, clip } from '../batch.ts'
 import { type Refusal, refusal } from '../refusal.ts'
 import type { FailedClaim } from './user.ts'
 
-/**
- * What nobody sees: two names that differ by it alone would be two people who look like one (W-USER-01: one id, one
- * human).
- */
+/** W-USER-01: invisible characters, by which two people could look like one. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 
 /** W-USER-01, A-01: what stands for somebody else on the trail is nobody's name. */
@@ -34,7 +31,7 @@ export function writeAuthenticationFailed(batch: Batch, claim: FailedClaim): Ent
   })
 }
 
-/** Somebody whom the authentication boundary did not hand over acts as a human (W-SEC-05). */
+/** Not handed over by the authentication boundary (W-SEC-05). */
 export function unidentified(
   batch: Batch,
   { entity, source = '' }: { readonly entity: string; readonly source?: string },

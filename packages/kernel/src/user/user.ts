@@ -32,9 +32,7 @@ export type UserChange = { readonly user: unknown } & (
 
 export type UserChangeType = UserChange['type']
 
-/**
- * What a change came to: the events that record it, in order, and the user's state behind each. Empty: nothing changed.
- */
+/** The recording events, in order, with the user's state after each; empty where nothing changed. */
 export interface UserChanged {
   readonly user: string
   readonly changes: readonly { readonly event: UserEvent; readonly state: UserState }[]
@@ -44,7 +42,6 @@ export type UserEvent = Extract<EventType, `user_${string}` | 'authentication_su
 
 /** A claim to be somebody that did not hold (W-USER-04). */
 export interface FailedClaim {
-  /** The claimed name, known or not. */
   readonly entity: string
   readonly context: string
   readonly reason: string

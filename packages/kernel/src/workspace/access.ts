@@ -162,7 +162,7 @@ export function decideRevokeVisibility(batch: Batch, caller: Workspace, id: unkn
   })
 }
 
-/** W-CP-06. To whoever does not see it the checkpoint is not there; the attempt is on record all the same. */
+/** W-CP-06. Callers that do not see the checkpoint get `not_found`; the attempt is on record all the same. */
 export function decideChangeCheckpoint(batch: Batch, caller: Workspace, id: unknown): Result<never> {
   const checkpoint = batch.run.checkpoints.get(id as CheckpointId)
   const producer = checkpoint && workspaceOf(batch.run, checkpoint.workspace)

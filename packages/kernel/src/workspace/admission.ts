@@ -5,7 +5,6 @@ import type { Batch } from '../batch.ts'
 export const CAPACITIES = ['compute', 'memory', 'storage', 'network'] as const
 export type Capacity = (typeof CAPACITIES)[number]
 
-/** What is needed and what is there, for each capacity that does not suffice; empty where all do. */
 export type Shortage = {
   readonly [Name in Capacity]?: { readonly needed: number; readonly available: number }
 }
@@ -16,9 +15,7 @@ export interface CapacityProbe {
   shortage(open: number): Shortage
 }
 
-/**
- * What there is too little of for one more workspace, as `workspace_rejected` says it; undefined where there is room.
- */
+/** As `workspace_rejected` records it; undefined where there is room. */
 export function shortageOf(batch: Batch): EventBody<'workspace_rejected'>['capacity_details'] | undefined {
   const shortage = batch.context.capacity?.shortage(batch.run.open)
   if (!shortage || Object.keys(shortage).length === 0) return undefined

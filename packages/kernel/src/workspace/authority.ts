@@ -3,7 +3,6 @@
 import { compileGlobs } from '@parley/core'
 import { type Authority, isRoot, type Workspace } from './workspace.ts'
 
-/** The first of the paths that lies outside the authority of a workspace; undefined where none does. */
 export function outsideAuthority(workspace: Workspace, paths: readonly string[]): string | undefined {
   if (paths.length === 0 || isRoot(workspace)) return undefined
   const contains = containedIn(workspace.authority)

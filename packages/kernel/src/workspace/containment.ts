@@ -19,10 +19,7 @@ export function blindAncestor(workspace: Workspace, target: Workspace): Workspac
   return undefined
 }
 
-/**
- * Whether a workspace that moves below `parent` brings nothing along that `parent` does not see; its subtree comes with
- * it.
- */
+/** Whether `parent` sees all that a moved workspace brings along, its own subtree aside. */
 export function seesAllOf(parent: Workspace, moved: Workspace, visible: readonly Workspace[]): boolean {
   return visible.every(target => target === moved || isAbove(moved, target) || sees(parent, target))
 }

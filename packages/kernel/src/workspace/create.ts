@@ -75,7 +75,6 @@ export type WorkspaceDraft = Static<typeof WorkspaceDraftSchema>
 
 const validator = compile(WorkspaceDraftSchema, { name: 'workspace' })
 
-/** A request that passed every check. */
 interface Approved {
   readonly draft: WorkspaceDraft
   readonly parent: Workspace
@@ -114,7 +113,7 @@ export function decideCreate(batch: Batch, caller: Workspace, request: unknown, 
   return write(batch, caller, approved.value)
 }
 
-/** W-WS-05 row 16: filed under whoever asked. */
+/** W-WS-05 row 16: filed under the caller. */
 export function writeGateRejected(batch: Batch, caller: Workspace): Refusal {
   const reason = 'gate_rejected_by_human'
   const entry = batch.add('workspace_rejected', caller, 'protocol', { reason, capacity_details: {} })

@@ -42,10 +42,7 @@ function adopt(parent: Workspace, child: Workspace): void {
   parent.children.splice(place < 0 ? parent.children.length : place, 0, child)
 }
 
-/**
- * An integration goes into the parent: one that is open moves along, and waits there if another holds the target
- * (W-INT-08).
- */
+/** W-INT-08: an open integration moves to the new parent, and waits there for the lock. */
 function moveIntegration(source: Workspace, old: Workspace, parent: Workspace): void {
   if (old.merging === source) old.merging = undefined
   if (!source.integration) return

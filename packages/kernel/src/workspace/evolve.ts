@@ -123,7 +123,6 @@ function ticksOf(timestamp: string): Ticks {
   return ticks
 }
 
-/** A terminal workspace is frozen; what memory it alone needed is given back. */
 function end(run: Run, workspace: Workspace): void {
   run.open--
   closeMeter(run, workspace)

@@ -18,12 +18,10 @@ import { childrenOf, ended, isRoot, subtree, type Workspace } from './workspace.
 
 export interface Failure {
   readonly trigger: Trigger
-  /** The code again, or the agent's own text. */
   readonly reason: string
   /** Header actor of the state change, and who is behind it. */
   readonly actor: string
   readonly initiator: string
-  /** Header actor of the `failed` signal. */
   readonly signaller: string
   /** What the `failed` signal says, where that is more than the code (W-SIG-13). */
   readonly signalReason?: string
@@ -41,12 +39,10 @@ export interface Failure {
   readonly emitted?: Emitted
 }
 
-/** A failure that the runtime decides by its own rules. */
 export function byProtocol(trigger: Trigger): Failure {
   return { trigger, reason: trigger, actor: 'protocol', initiator: 'protocol', signaller: 'protocol' }
 }
 
-/** A failure that an agent decides by an operation. */
 export function byOperation(trigger: Trigger, caller: Workspace): Failure {
   const actor = actorOf(caller)
   return { trigger, reason: trigger, actor, initiator: initiatorOf(caller), signaller: actor }
@@ -100,10 +96,7 @@ interface Cascade {
   readonly orphaned: Workspace[]
 }
 
-/**
- * W-WS-12, in tree order: along the tree and within one owner, never along causes. The root takes everybody. No signal
- * is emitted for a workspace that falls with its parent (A-15).
- */
+/** W-WS-12, A-15: in tree order, within one owner, never along causes, without signals. The root takes everybody. */
 function writeCascade(
   batch: Batch,
   parent: Workspace,

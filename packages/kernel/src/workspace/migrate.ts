@@ -97,11 +97,7 @@ function writeError(batch: Batch, workspace: Workspace, error: string): void {
   writeFailure(batch, workspace, { ...byProtocol('migration_error'), error: error || 'unknown' })
 }
 
-/**
- * W-REC-24: what a stop left of a migration. One that had not ended fails, since nobody knows any more how far the
- * preparation came; of one that had, only the transition is missing. Where the entry of the request stands alone, its
- * own transition comes first, and this is to be asked once more.
- */
+/** W-REC-24: fails an unfinished migration, or adds the transition of a finished one; may need a second call. */
 export function writeInterrupted(batch: Batch, workspace: Workspace): void {
   const { migration } = workspace
   if (migration && STATE_RULES[workspace.status].migrates)

@@ -9,7 +9,6 @@ import type { Failure } from './failure.ts'
 import { agentOf, type Workspace } from './workspace.ts'
 
 export interface Migration {
-  /** Who takes over. */
   readonly agent: string
   /** What ended it, while the transition that follows is not on record yet. */
   over: 'completed' | 'failed' | undefined
@@ -37,10 +36,7 @@ export const migrationFolds: Folds = {
   },
 }
 
-/**
- * The workspace has left `migrating`, or moved on without ever being in it; to be called before a terminal one gives up
- * its agent.
- */
+/** To be called before a terminal workspace gives up its agent. */
 export function endMigration(run: Run, workspace: Workspace): void {
   const { migration } = workspace
   if (!migration) return

@@ -24,7 +24,6 @@ export function authorize(
   })
 }
 
-/** The workspace that an operation names, if the caller may act on it. */
 export function operand(batch: Batch, caller: Workspace, operation: OperationName, id: unknown): Result<Workspace> {
   const target = typeof id === 'string' ? workspaceOf(batch.run, id) : undefined
   return authorize(batch, caller, operation, target) ?? (target ? ok(target) : notFound('workspace', id))
@@ -39,10 +38,7 @@ export function offered(batch: Batch, operation: OperationName): Refusal | undef
   })
 }
 
-/**
- * `instead`: what to say where the caller has the operation and may not use it now. That is a denial like others
- * (§5.1).
- */
+/** `instead`: the caller has the operation and may not use it now, which is a denial too (§5.1). */
 function denied(
   batch: Batch,
   caller: Workspace,

@@ -12,10 +12,7 @@ import { acceptsChildren, hasResources, seesAllOf } from './containment.ts'
 import { operand } from './operation.ts'
 import { ended, isAbove, isRoot, type Workspace } from './workspace.ts'
 
-/**
- * Its parent has just failed. Its state, owner, rights and subtree stay as they are; new rights tie it to the root
- * (A-16).
- */
+/** state, owner, rights and subtree stay as they are; new rights tie it to the root. */
 export function writeOrphaned(batch: Batch, workspace: Workspace): void {
   const root = rootOf(batch.run)
   writeReparented(batch, workspace, root, 'protocol', 'parent_aborted_cross_ownership')

@@ -15,10 +15,7 @@ export function originatedBy(run: Run, originator: string): readonly Workspace[]
   return where(run, each => each.originator === originator)
 }
 
-/**
- * W-TOPO-CAUS-04: the workspaces with which the work for a user begins, each below something that another originator
- * began.
- */
+/** W-TOPO-CAUS-04: where work for a user begins below another originator's. */
 export function boundaries(run: Run): readonly Workspace[] {
   return where(run, each => each.boundary)
 }
@@ -34,12 +31,10 @@ export function ancestorsOf(workspace: Workspace): readonly Workspace[] {
   return found
 }
 
-/** Downward: parents first, siblings in order of creation. */
 export function descendantsOf(workspace: Workspace): readonly Workspace[] {
   return [...subtree(workspace)].filter(each => each !== workspace)
 }
 
-/** Lateral. */
 export function siblingsOf(workspace: Workspace): readonly Workspace[] {
   if (workspace.parent === null) return []
   return childrenOf(workspace.parent).filter(each => each !== workspace)

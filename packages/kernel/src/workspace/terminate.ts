@@ -13,7 +13,6 @@ import type { Workspace } from './workspace.ts'
 
 export interface TerminateRequest {
   readonly workspace: unknown
-  /** Milliseconds. */
   readonly gracePeriod: unknown
   readonly reason: unknown
 }

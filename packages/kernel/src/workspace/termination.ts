@@ -8,13 +8,11 @@ import { knownWorkspace, type Run } from '../run/run.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface Termination {
-  /** Milliseconds. */
   readonly period: number
   /** When the agent was told; no time runs before. */
   since: Ticks | undefined
   /** Ticks that passed in `suspended` and `migrating` since then. */
   paused: number
-  /** What tells the agent. */
   envelope: EnvelopeId | undefined
   /** The end is on record, and the failure that belongs to it is not yet. */
   expired: boolean
@@ -53,10 +51,7 @@ export function loseTermination(receiver: Workspace, envelope: EnvelopeId): void
   if (receiver.termination?.envelope === envelope) receiver.termination = undefined
 }
 
-/**
- * If that is rejected by a gate, or at once on the trail of a runtime that records the request first, the request has
- * failed.
- */
+/** The request has failed if its mail was rejected, by a gate or at once. */
 export function dropTermination(run: Run, body: EventBody<'envelope_rejected'>): void {
   const receiver = run.workspaces.get(body.to as WorkspaceId)
   const { termination } = receiver ?? {}
@@ -74,7 +69,6 @@ export function moveTermination(workspace: Workspace, to: WorkspaceState, now: T
   if (to === 'integrating' || to === 'failed') workspace.termination = undefined
 }
 
-/** When its grace ends; undefined where none runs. */
 export function graceAt({ termination, pausedAt }: Workspace): Ticks | undefined {
   if (termination?.since === undefined || pausedAt !== undefined) return undefined
   return (deadline(termination.since, termination.period) + termination.paused) as Ticks

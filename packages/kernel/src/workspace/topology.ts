@@ -93,10 +93,7 @@ export function writePriority(
   return true
 }
 
-/**
- * One workspace in any state; its children keep their owner. `caller` is absent where a user asked, who then is
- * `actor`.
- */
+/** Children keep their owner. Without a `caller`, `actor` is the user who asked. */
 export function decideTransferOwnership(
   batch: Batch,
   caller: Workspace | undefined,

@@ -48,14 +48,10 @@ export interface Workspace {
   /** The workspace whose agent asked for it: its parent, or the root further above. Null for the root. */
   readonly creator: WorkspaceId | null
 
-  /**
-   * The identity that is bound to it (W-SEC-03); it changes by migration only. Undefined in runs that began without
-   * identities.
-   */
+  /** Changes by migration only (W-SEC-03). Undefined in runs that began without identities. */
   agent: string | undefined
   /** Null for the root only. It changes when the parent fails and this one belongs to somebody else (W-WS-13). */
   parent: Workspace | null
-  /** Reparented by a failure and not reassigned since. */
   orphan: boolean
   /** It was created for a human below what another originator began; reparenting never makes one (W-TOPO-CAUS-04). */
   readonly boundary: boolean
@@ -83,7 +79,6 @@ export interface Workspace {
   migration: Migration | undefined
   /** It was asked to wind down (W-TERM-02). */
   termination: Termination | undefined
-  /** Whether its agent has said `ready`. */
   ready: boolean
   children: Workspace[] | undefined
 
@@ -129,9 +124,7 @@ export function ended(workspace: Workspace): boolean {
   return isTerminal(workspace.status)
 }
 
-/**
- * Who speaks for it: the agent that is bound, or the one that a workspace without an identity on record has by itself.
- */
+/** The bound agent, or the default one of a workspace without an identity on record. */
 export function agentOf(workspace: Pick<Workspace, 'agent' | 'id'>): string {
   return workspace.agent ?? `agent:${workspace.id}`
 }
@@ -140,16 +133,12 @@ export function isRoot(workspace: Workspace): boolean {
   return workspace.parent === null
 }
 
-/** Whether `ancestor` lies above `workspace`. */
 export function isAbove(ancestor: Workspace, workspace: Workspace): boolean {
   for (let each = workspace.parent; each !== null; each = each.parent) if (each === ancestor) return true
   return false
 }
 
-/**
- * Whether a reader sees a workspace: itself, what lies below it, what it was given; the root sees all (W-WS-15,
- * W-TOPO-VIS-01).
- */
+/** Itself, what lies below, what it was given; the root sees all (W-WS-15, W-TOPO-VIS-01). */
 export function sees(reader: Workspace, target: Workspace): boolean {
   return reader === target || isRoot(reader) || isAbove(reader, target) || (reader.visibility?.has(target.id) ?? false)
 }

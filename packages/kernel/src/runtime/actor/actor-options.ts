@@ -18,7 +18,6 @@ export interface ActorOptions {
   readonly ids: IdSource
   readonly transport: Transport
   readonly redeliveryBase: number
-  /** Waits before a commit is tried again. */
   readonly commitRetries: readonly number[]
   /** How many commands are held while the trail cannot be written (W-REC-08). */
   readonly heldCommands: number
@@ -32,21 +31,17 @@ export interface ActorOptions {
   readonly deployment?: DeploymentModel | undefined
   /** The run goes on after a restart: anchors and signatures of what is read are checked (W-REC-12). */
   readonly proven?: boolean
-  /** Keeps states of this run, so that it opens fast. */
   readonly states?: StateCache | undefined
   /** A workspace exists because its gate was approved; its agent is to be bound. */
   readonly onCreated: (workspace: WorkspaceId, role: string, creator: WorkspaceId) => void
   /** An entry is durable that a migration begins or may end with. */
   readonly onMigration: (entry: EntryDraft) => void
-  /** The run's last entry is durable. */
   readonly onEnd: () => void
   /** The trail could not be written; told at every attempt. */
   readonly onUnwritable?: ((error: ParleyError) => void) | undefined
-  /** A subscriber threw. */
   readonly onFault: (cause: unknown) => void
 }
 
-/** The context of a decision at that moment. */
 export function contextAt(options: ActorOptions, now: Ticks, evidence?: Evidence): Context {
   const { ids, users, escalationQueue, proofs, identify, capacity, deployment, transport } = options
   return {

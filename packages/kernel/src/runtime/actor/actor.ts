@@ -46,7 +46,6 @@ export class RunActor {
   #working: Promise<void> | undefined
   #scheduled = false
   #stopped = false
-  /** The run was halted by what it met. */
   #failed = false
   /** The state is not what the trail says. */
   #spoiled = false
@@ -98,15 +97,11 @@ export class RunActor {
     return this.#outage.since !== undefined
   }
 
-  /** Whether it waits to be recovered. */
   get recovering(): boolean {
     return this.#queue.recovering
   }
 
-  /**
-   * Recovers a run that was replayed and opens it to the outside. `delayed` is called where the trail cannot be written
-   * for now. Rejects where the run cannot be recovered: then it takes nothing any more.
-   */
+  /** `delayed` is called while the trail cannot be written. Rejects where the run cannot be recovered. */
   async recover(delayed: () => void): Promise<void> {
     if (!this.#trace) return
     const host = {
@@ -137,7 +132,6 @@ export class RunActor {
     this.#alarm.set(nextDue(this.#run))
   }
 
-  /** Answers when what the command comes to is durable. */
   submit<T>(command: Command): Promise<Result<T>> {
     const limit = this.#outage.since ? this.#options.heldCommands : kernelLimits.queuedCommands
     if (!this.#stopped && this.#queue.size >= limit)
@@ -163,7 +157,6 @@ export class RunActor {
     return this.#readers.wait(reader)
   }
 
-  /** Who speaks for a workspace, by what is decided. */
   agentOf(workspace: WorkspaceId): string | undefined {
     const state = this.#run.workspaces.get(workspace)
     return state && agentOf(state)
@@ -188,7 +181,6 @@ export class RunActor {
     return !this.#failed && !this.#spoiled && !this.recovering
   }
 
-  /** Nothing happens by itself any more. */
   #halt(): void {
     this.#courier.stop()
     this.#alarm.stop()
@@ -204,7 +196,6 @@ export class RunActor {
     this.#refuse(err(asParleyError(cause)))
   }
 
-  /** Answers everything that waits. */
   #refuse(refused: Result<never>): void {
     this.#queue.refuse(refused)
     this.#evidence.refuse(refused)
@@ -252,9 +243,7 @@ export class RunActor {
     }
   }
 
-  /**
-   * W-REC-09: the first entry that can be written says so; nothing is decided before. False: the trail is still away.
-   */
+  /** W-REC-09: writes the end of the outage before anything is decided; false while the trail is away. */
   async #leaveOutage({ from, reason }: NonNullable<Outage['since']>): Promise<boolean> {
     this.#readers.serve(this.#run)
     const decision = this.#consider({ type: 'degraded_over', from, reason })
@@ -272,7 +261,6 @@ export class RunActor {
     return true
   }
 
-  /** Decides what waits, each command on the state that the ones before it leave behind. */
   #decideGroup(): Decided[] {
     const group: Decided[] = []
     let records = 0
@@ -293,10 +281,7 @@ export class RunActor {
     return this.#evidence.next() ?? this.#queue.next(this.#run)
   }
 
-  /**
-   * A defect answers the command that met it; the state, which it may have changed in part, is read back from the
-   * trail.
-   */
+  /** A defect answers the command that met it; the state is read back from the trail. */
   #tryToDecide(queued: Queued): Decided | undefined {
     try {
       return this.#decide(queued)
@@ -333,7 +318,6 @@ export class RunActor {
     return { queued, decision, notices, last: run.seq, due }
   }
 
-  /** Appends a group and answers it. What cannot be made durable is undone by replay. */
   async #commit(group: readonly Decided[]): Promise<void> {
     const failed = await commit(group, {
       trail: this.#options.trail,
@@ -368,10 +352,7 @@ export class RunActor {
     this.#options.onEnd()
   }
 
-  /**
-   * A group that could not be made durable never happened: its callers learn it, and the state is read back from the
-   * trail.
-   */
+  /** A group that is not durable never happened: its callers learn it, and the state is read back. */
   async #undo(rest: readonly Decided[], error: ParleyError): Promise<void> {
     const [first, ...others] = rest
     invariant(first, 'a failure concerns at least one command')
@@ -389,7 +370,6 @@ export class RunActor {
     this.#outage.undone()
   }
 
-  /** While the trail is away even for reading, the run waits. */
   async #reload(): Promise<void> {
     const read = await readBack(this.#options, this.#pauses, () => this.#stopped)
     if (!read) return

@@ -6,7 +6,6 @@ import { kernelDefaults, kernelLimits } from '../../limits.ts'
 
 export interface AlarmOptions {
   readonly clock: Clock
-  /** The earliest moment at which something is due, by committed state. */
   readonly next: () => Promise<Ticks | undefined>
   /** Deals with what is due first; says whether there was anything. */
   readonly ring: () => Promise<Result<boolean>>
@@ -15,7 +14,6 @@ export interface AlarmOptions {
 export class Alarm {
   readonly #options: AlarmOptions
   #cancel: CancelTimer | undefined
-  /** When it rings, unless the clock steps. */
   #at: Ticks | undefined
   #ringing = false
   /** The earliest moment that was asked for while it rang: what it then looked at may have been older. */
@@ -26,7 +24,6 @@ export class Alarm {
     this.#options = options
   }
 
-  /** Something is due at that moment; an alarm that rings before it stays as it is. */
   set(at: Ticks | undefined): void {
     if (at === undefined || this.#stopped) return
     if (this.#ringing) this.#asked = earlier(this.#asked, at)

@@ -73,7 +73,6 @@ export function freedTarget({ event_type, body }: EntryDraft): WorkspaceId | und
   }
 }
 
-/** Whether a migration begins with this entry, or may end with it. */
 function concernsMigration({ event_type, body }: EntryDraft): boolean {
   if (event_type === 'migration_started') return true
   if (event_type !== 'workspace_state_changed') return false

@@ -22,7 +22,6 @@ export interface EvidenceSource {
   readonly proofs?: Proofs | undefined
   readonly wait: (milliseconds: number) => Promise<void>
   readonly stopped: () => boolean
-  /** Who made a checkpoint. */
   readonly maker: (checkpoint: CheckpointId) => WorkspaceId | undefined
 }
 
@@ -36,12 +35,10 @@ export class MissingEvidence {
     this.#source = source
   }
 
-  /** Whether a command waits for its proof. */
   get lacking(): boolean {
     return this.#lacking !== undefined
   }
 
-  /** Whether a command has its proof, and is to be decided. */
   get ready(): boolean {
     return this.#ready !== undefined
   }
@@ -50,7 +47,6 @@ export class MissingEvidence {
     this.#lacking = { queued, checkpoint }
   }
 
-  /** The command that has its proof, once. */
   next(): Queued | undefined {
     const ready = this.#ready
     this.#ready = undefined
@@ -65,7 +61,6 @@ export class MissingEvidence {
     return evidence
   }
 
-  /** Reads what is lacking. While the store is away, the run waits. */
   async bring(): Promise<void> {
     const { trail, proofs, wait, stopped, maker } = this.#source
     while (this.#lacking && !stopped()) {
@@ -87,7 +82,6 @@ export class MissingEvidence {
     }
   }
 
-  /** Answers whoever waits. */
   refuse(refused: Result<never>): void {
     for (const waiting of [this.#lacking, this.#ready]) waiting?.queued.answer(refused)
     this.#lacking = undefined

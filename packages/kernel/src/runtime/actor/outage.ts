@@ -28,7 +28,6 @@ export class Outage {
     this.#since ??= { from, reason }
   }
 
-  /** What failed is undone. */
   undone(): void {
     this.#readable = this.#since !== undefined
   }

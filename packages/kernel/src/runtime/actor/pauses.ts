@@ -23,7 +23,6 @@ export class Pauses {
     })
   }
 
-  /** Ends every wait, now and later. */
   end(): void {
     this.#over = true
     for (const wake of this.#wakes) wake()

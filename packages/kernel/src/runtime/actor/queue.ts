@@ -21,10 +21,7 @@ export class CommandQueue {
   #lockedSize = 0
   readonly #recovery: Queued[] = []
   #recovering: boolean
-  /**
-   * Something may have run out while the trail was away (W-REC-09) or slow (W-CONC-06): it comes before the commands
-   * that wait.
-   */
+  /** Something may be overdue after an outage (W-REC-09) or a slow trail (W-CONC-06); it comes first. */
   #overdue = false
 
   constructor(stamps: StrictClock, recovering: boolean) {
@@ -41,7 +38,6 @@ export class CommandQueue {
     return this.#recovering
   }
 
-  /** Whether there may be something to deal with now. */
   get waiting(): boolean {
     return this.#recovering ? this.#recovery.length > 0 : this.#size > 0 || this.#overdue
   }
@@ -62,12 +58,10 @@ export class CommandQueue {
     this.push({ command, answer: () => undefined })
   }
 
-  /** Recovery is done: everybody is served. */
   recovered(): void {
     this.#recovering = false
   }
 
-  /** Something may have run out that no command asks for. */
   lookForDue(): void {
     this.#overdue = !this.#recovering
   }
@@ -78,7 +72,6 @@ export class CommandQueue {
     return this.#upTo(PRECEDENCE.failure) ?? this.#nextDue(run) ?? this.#upTo(PRECEDENCE.other)
   }
 
-  /** The next of the classes up to `last`. */
   #upTo(last: number): Queued | undefined {
     for (let at = 0; at <= last; at++) {
       const queued = this.#classes[at]!.shift()
@@ -103,7 +96,6 @@ export class CommandQueue {
     return { command: { type: 'due' }, answer }
   }
 
-  /** What was taken and came to nothing, back to where it was, in order. */
   putBack(group: readonly Queued[]): void {
     if (this.#recovering) this.#recovery.unshift(...group)
     else this.#toFront(group)
@@ -116,7 +108,6 @@ export class CommandQueue {
     }
   }
 
-  /** Waits until the target is free; refused where too many do. */
   lock(queued: Queued, target: WorkspaceId): void {
     if (this.#lockedSize >= kernelLimits.queuedCommands) {
       queued.answer(limitReached('commands that wait for an integration', kernelLimits.queuedCommands))
@@ -141,7 +132,6 @@ export class CommandQueue {
     for (const target of [...this.#locked.keys()]) this.unlock(target)
   }
 
-  /** Answers everything that waits. */
   refuse(refused: Result<never>): void {
     for (const queue of [...this.#classes, ...this.#locked.values(), this.#recovery])
       for (const { answer } of queue.splice(0)) answer(refused)

@@ -41,7 +41,6 @@ function countsOf(plan: RecoveryPlan, failed: number, redelivered: number) {
   }
 }
 
-/** How many envelopes were delivered by these steps. */
 async function carryOut(host: RecoveryHost, steps: readonly RecoveryStep[]): Promise<number> {
   let delivered = 0
   let rest = steps

@@ -26,11 +26,7 @@ interface ReplaySource {
   readonly proofs?: Proofs | undefined
 }
 
-/**
- * Begins with the state that was kept last, where there is one. Such a state is of a run that had been recovered, by a
- * runtime whose batches are atomic: nothing before it was half applied. W-REC-12 steps 1 and 2: everything is checked
- * as far as it is read.
- */
+/** W-REC-12 steps 1 and 2. A kept state is of a recovered run with atomic batches: nothing in it is half applied. */
 export async function replay({ id, trail, states, proven, proofs }: ReplaySource): Promise<Replayed> {
   const kept = await states?.load()
   const sound = proven ? 'proven' : true

@@ -24,13 +24,11 @@ export interface StateCacheOptions {
   readonly store: StateCacheStore
   /** Seals what is kept, so that nobody else can make or change a state. */
   readonly proof: StateProof
-  /** Entries behind the newest kept state after which the next one is kept. */
   readonly entries: number
   /** Told why a state could not be kept or used; the run goes on as without it. */
   readonly onFault: (cause: unknown) => void
 }
 
-/** The cache of one run; undefined where the host keeps none, or nothing could prove a state. */
 export function stateCacheOf(
   { stateCache: store, onStateCacheFault: onFault = () => undefined, stateCacheEntries }: StateCacheSettings,
   proof: StateProof | undefined,
@@ -46,7 +44,6 @@ export interface KeptState {
   readonly trail: TrailState
 }
 
-/** What is written. A vocabulary follows from its document. */
 interface Content {
   readonly version: string
   readonly fields: readonly string[]
@@ -86,7 +83,6 @@ export class StateCache {
     }
   }
 
-  /** The state is about to change. */
   changing(): void {
     this.#changes++
   }
@@ -120,7 +116,6 @@ export class StateCache {
     await (this.#isDue(run, kernelLimits.stateCacheStop) ? this.keep(run) : this.#last)
   }
 
-  /** Nothing is kept by itself any more. */
   halt(): void {
     this.#resting?.()
     this.#resting = undefined

@@ -41,7 +41,7 @@ export class AgentCaller {
     return this.#agent === undefined || bound === undefined || bound === this.#agent
   }
 
-  /** Who speaks here. One who is not bound any more is refused, and that is on record. */
+  /** Refuses an agent that is not bound any more, on record. */
   identity(): Result<string> {
     const agent = this.#agent ?? this.run.agentOf(this.workspace) ?? `agent:${this.workspace}`
     if (this.#isBound) return ok(agent)

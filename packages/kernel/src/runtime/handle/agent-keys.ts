@@ -10,7 +10,6 @@ export class AgentKeys implements ContentKeyRing {
   readonly workspace: WorkspaceId
   /** Asked for each time: a run that was released is opened anew. */
   readonly #trail: () => RunTrail
-  /** Handed over, oldest first. */
   readonly #given = new Map<string, ContentKey>()
 
   constructor(workspace: WorkspaceId, trail: () => RunTrail) {

@@ -52,7 +52,6 @@ export type FoundEnvelope = EnvelopeView & { readonly payload: EnvelopeRecord['p
 export class AgentReader {
   readonly #caller: AgentCaller
   readonly #run: RunHandle
-  /** All that its reads are opened with, where workspaces have keys of their own. */
   readonly #keys: AgentKeys | undefined
 
   constructor(caller: AgentCaller) {
@@ -160,7 +159,6 @@ export class AgentReader {
     return this.#run.tryRead(run => viewGraph(run, run.graphs.get(id)!, this.#self(run)))
   }
 
-  /** Those tasks of a graph that `wanted` finds, as far as the agent sees them. */
   async tasks(
     id: GraphId,
     wanted: (run: Run, graph: GraphId) => readonly Task[],
@@ -173,7 +171,6 @@ export class AgentReader {
     })
   }
 
-  /** The rights of the workspaces that it sees, its own among them. */
   async rights(): Promise<Result<readonly RightView[]>> {
     const allowed = await this.#mayRead('workspace', this.#caller.workspace)
     if (!allowed.ok) return allowed

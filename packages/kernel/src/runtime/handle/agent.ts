@@ -63,7 +63,6 @@ export class AgentHandle extends WorkingAgent {
 
   // Workspaces
 
-  /** Creates a workspace and binds its agent; what comes back is the agent's handle. */
   async createWorkspace<R extends RoleName, D extends boolean = false>(
     draft: WorkspaceDraft & { readonly role: R; readonly delegate?: D },
   ): Promise<Result<AgentOf<R, D>>> {
@@ -99,10 +98,7 @@ export class AgentHandle extends WorkingAgent {
     return this.#caller.ask({ type: 'resume', workspace })
   }
 
-  /**
-   * Puts another agent in the place of a workspace's own; answers when it is bound, with its handle, or why it could
-   * not be.
-   */
+  /** Replaces a workspace's agent; answers with the new handle once it is bound, or why it could not be. */
   async migrate(workspace: WorkspaceId, newAgent: string, reason: string): Promise<Result<Worker>> {
     const begun = await this.#caller.ask({ type: 'migrate', workspace, newAgent, reason })
     return begun.ok ? this.#run.migrated(workspace) : (begun as Result<never>)
@@ -113,9 +109,7 @@ export class AgentHandle extends WorkingAgent {
     return this.#caller.ask({ type: 'terminate', workspace, gracePeriod, reason })
   }
 
-  /**
-   * Asks the owner of a workspace. The answer reaches that workspace as mail, ends it, or leaves it to the coordinator.
-   */
+  /** Asks the owner, who answers by mail to the workspace, by ending it, or by leaving it to the coordinator. */
   consult(workspace: WorkspaceId, reason: string): Promise<Result<Consulted>> {
     return this.#caller.ask({ type: 'consult', workspace, reason })
   }
@@ -143,7 +137,6 @@ export class AgentHandle extends WorkingAgent {
     return this.#caller.ask({ type: 'revoke_right', right, reason })
   }
 
-  /** The rights of every workspace that it sees. */
   rights(): Promise<Result<readonly RightView[]>> {
     return this.#reader.rights()
   }
@@ -228,29 +221,21 @@ export class AgentHandle extends WorkingAgent {
     return this.#caller.ask({ type: 'fail_integration', source })
   }
 
-  /**
-   * Opens the integration of what a failed child left (W-INT-18); conflicts are reported and resolved as in any other.
-   */
+  /** Opens the integration of what a failed child left (W-INT-18). */
   salvage(source: WorkspaceId, options: SalvageOptions = {}): Promise<Result<Salvaged>> {
     return this.#integrator.salvage(source, options)
   }
 
-  /**
-   * It is usable: merged, with what the integrator made of it; what overlaps with earlier work is to be resolved first.
-   */
+  /** Usable: merges it with the integrator's result; overlap with earlier work is resolved first. */
   mergeSalvage(source: WorkspaceId, result?: unknown, options: OverlapOptions = {}): Promise<Result<SalvageOutcome>> {
     return this.#integrator.mergeSalvage(source, result, options)
   }
 
-  /** It is not usable: nothing is merged. */
   discardSalvage(source: WorkspaceId): Promise<Result<SalvageOutcome>> {
     return this.#caller.ask({ type: 'discard_salvage', source })
   }
 
-  /**
-   * The record of a child's newest integration, open or ended, with its conflicts (W-INT-21); null where none was
-   * begun.
-   */
+  /** W-INT-21: a child's newest integration, open or ended; null where none was begun. */
   integration(source: WorkspaceId): Promise<Result<IntegrationView | null>> {
     return this.#reader.integration(source)
   }
@@ -260,10 +245,7 @@ export class AgentHandle extends WorkingAgent {
     return this.#reader.result(source)
   }
 
-  /**
-   * What the integrator of an `evaluated` merge found against it; the source becomes `conflicted`. Answers the ids of
-   * the conflicts: these, then overlaps that the runtime finds and that none of these names.
-   */
+  /** Conflicts of an `evaluated` merge. Answers the ids: the reported ones, then overlaps that none of them names. */
   reportConflicts(
     source: WorkspaceId,
     conflicts: readonly ConflictReport[],
@@ -272,11 +254,7 @@ export class AgentHandle extends WorkingAgent {
     return this.#caller.ask({ type: 'report_conflicts', source, conflicts: plain(conflicts), ...options })
   }
 
-  /**
-   * Settles one conflict: by the integrator itself, by asking its owner, or by sending the work back. `result` is what
-   * the integrator of an `evaluated` merge has made of both sides; the newest one counts when the last conflict is
-   * settled.
-   */
+  /** `result` is the integrator's merge of both sides; the newest counts when the last conflict is settled. */
   resolveConflict(
     source: WorkspaceId,
     conflict: string,
@@ -311,7 +289,6 @@ export class AgentHandle extends WorkingAgent {
     return this.#caller.ask({ type: 'batch_abort', group })
   }
 
-  /** New limits, each above the one that stands. */
   raiseBudget(workspace: WorkspaceId, limits: Budget): Done {
     return this.#caller.ask({ type: 'raise_budget', workspace, limits: plain(limits) })
   }

@@ -17,10 +17,7 @@ import { ended } from '../../workspace/workspace.ts'
 import type { AgentKeys } from './agent-keys.ts'
 import type { RunHandle } from './run-handle.ts'
 
-/**
- * W-CP-06: copies that nobody takes for the original. Whoever reads may have to do with the keys that it was given
- * (W-SEC-13).
- */
+/** W-CP-06: deeply frozen copies, opened with the reader's own keys only (W-SEC-13). */
 export async function readContent<T>(
   run: RunHandle,
   kind: string,
@@ -68,10 +65,7 @@ export async function readEnvelopeContent(
   return violation ? forged(run, 'envelope', id, violation) : content
 }
 
-/**
- * Access control let pass what the agent has no key for: answered and recorded as any read outside of its scope
- * (W-SEC-12, -14).
- */
+/** Access control let pass what the agent has no key for: a read outside its scope (W-SEC-12, -14). */
 async function recordWithheld(
   run: RunHandle,
   { workspace }: AgentKeys,
@@ -137,7 +131,6 @@ export async function evidenceOf(
   return evidenceIn(await run.object(checkpoint as string as ObjectId, undefined, 'shown'), proofs, source, checkpoint)
 }
 
-/** The proof of what was read. */
 export function evidenceIn(
   object: Result<TrailObject | undefined>,
   proofs: Proofs,

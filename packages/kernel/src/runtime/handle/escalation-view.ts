@@ -13,13 +13,11 @@ export interface EscalationView {
   /** When the fallback acts; null where it waits without end. */
   readonly deadline: Timestamp | null
   readonly fallback: EscalationFallback
-  /** The owner of the workspace as it is now. */
   readonly addressee: string
   /** The addressee is away and gets it on return. */
   readonly queued: boolean
   /** The addressee is deactivated: nobody can answer it as its owner. */
   readonly rejected: boolean
-  /** An answer is accepted and on its way to the agent. */
   readonly answered: boolean
 }
 

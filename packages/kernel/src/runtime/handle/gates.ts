@@ -34,10 +34,7 @@ async function withSubject(run: RunHandle, gate: Omit<GateView, 'subject'>): Pro
   return ok(deepFreeze({ ...gate, subject: (stored.value.value as GateRecord).subject }))
 }
 
-/**
- * How a gate ended; waits until it has. Of one that had ended before, the trail no longer tells what carrying it out
- * came to.
- */
+/** Waits until the gate has ended. Of one that had ended before, the effect is not known any more. */
 export async function settled(run: RunHandle, id: GateId, signal?: AbortSignal): Promise<Result<GateOutcome>> {
   const ending = Promise.withResolvers<Result<GateOutcome>>()
   const off = run.subscribe(notice => {

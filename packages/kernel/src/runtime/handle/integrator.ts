@@ -18,11 +18,9 @@ import type { SignalDraft, SignalOutcome } from '../../signal/decide.ts'
 import type { AgentCaller, AgentRequest } from './agent-caller.ts'
 import { evidenceOf } from './content.ts'
 
-/** How an integration is begun. */
 export interface BeginOptions {
   /** `direct` where it is left out. */
   readonly strategy?: IntegrationStrategy
-  /** Why this one comes now; recorded with its place in the order. */
   readonly basis?: string
 }
 
@@ -33,11 +31,9 @@ export interface OverlapOptions {
 }
 
 export interface AcceptOptions extends BeginOptions, OverlapOptions {
-  /** The synthesised result of an `evaluated` merge, as JSON. */
   readonly result?: unknown
 }
 
-/** What of a failed workspace is salvaged. */
 export interface SalvageOptions {
   /** Left out: the newest final checkpoint, else the newest. */
   readonly checkpoint?: CheckpointId
@@ -103,10 +99,7 @@ export class Integrator {
     return this.#withEvidence(source, { type: 'merge_salvage', source, result: copy, ...options }, pick)
   }
 
-  /**
-   * The checkpoint that counts, the deliverable where nothing else is said; again where it became another one
-   * meanwhile.
-   */
+  /** Proves the chosen checkpoint, by default the deliverable; once more if that has changed meanwhile. */
   async #withEvidence<T>(
     source: WorkspaceId,
     request: AgentRequest,

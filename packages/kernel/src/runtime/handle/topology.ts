@@ -34,7 +34,6 @@ import { type RightView, type TaskView, viewRight, viewTask } from './view.ts'
 
 type Ids = readonly WorkspaceId[]
 
-/** Who asks. */
 export interface Asker {
   read<T>(reader: (run: Run) => T): Promise<T>
   now(): Ticks
@@ -54,7 +53,6 @@ export class Topology {
 
   // Ownership and causation
 
-  /** Every workspace whose owner is this user now. */
   ownedBy(user: string): Promise<Ids> {
     return this.#list(run => ownedBy(run, user))
   }
@@ -69,27 +67,21 @@ export class Topology {
     return this.#list(boundaries)
   }
 
-  /** Those that outlived their parent and were not given another yet. */
   orphans(): Promise<Ids> {
     return this.#list(orphans)
   }
 
-  /** The members of a group, terminal ones included. */
   group(name: string): Promise<Result<Ids>> {
     return this.#members(name, idsOf)
   }
 
-  /**
-   * What the members of a group used in all, by the runtime's own measure (W-WS-19). Reports and warnings on the trail
-   * are summed by `aggregate` with `group: 'group'`.
-   */
+  /** Measured by the runtime (W-WS-19); `aggregate` with `group: 'group'` sums what is on the trail. */
   groupUsage(name: string): Promise<Result<GroupUsage>> {
     return this.#members(name, members => usageOf(members, this.#asker.now()))
   }
 
   // Tree
 
-  /** From the parent to the root. */
   upward(workspace: WorkspaceId): Promise<Result<Ids>> {
     return this.#about(workspace, (run, each) => this.#ids(run, ancestorsOf(each)))
   }
@@ -117,7 +109,6 @@ export class Topology {
     return this.#about(workspace, (run, each) => this.#ids(run, viewersOf(run, each)))
   }
 
-  /** Active rights only. */
   rightsHeldBy(workspace: WorkspaceId): Promise<Result<readonly RightView[]>> {
     return this.#about(workspace, (run, each) => rightsHeldBy(run, each).map(viewRight))
   }
@@ -141,12 +132,10 @@ export class Topology {
     return this.#aboutTask(task, transitiveDependents)
   }
 
-  /** Tasks that rest on none. */
   sources(graph: GraphId): Promise<Result<readonly TaskView[]>> {
     return this.#inGraph(graph, sources)
   }
 
-  /** Tasks that none rests on. */
   sinks(graph: GraphId): Promise<Result<readonly TaskView[]>> {
     return this.#inGraph(graph, sinks)
   }

@@ -4,10 +4,7 @@ import type { ProposedEntry, TrailReader } from '@parley/trail'
 import { bodyLimits, CAPABILITIES, isReservedActor } from '@parley/trail/events'
 import { clip, type UserDirectory } from '../../batch.ts'
 
-/**
- * Undefined for a name that the authentication boundary never handed over, or that stands for something else in that
- * run.
- */
+/** Undefined for a name that nobody authenticated, or that stands for something else in the run. */
 export function userReader(
   users: UserDirectory | undefined,
   user: string,

@@ -79,17 +79,14 @@ export interface WorkspaceView {
   readonly register: readonly CheckpointView[]
   readonly deliverable: CheckpointId | null
   readonly meter: MeterView
-  /** Its budget as it is now. */
   readonly limits: LimitsView
   /** What the meter counted since its newest checkpoint: what a report of use should say (W-CP-10). */
   readonly unreported: ResourceUsage
   readonly visibility: readonly WorkspaceId[]
   readonly authority: Authority
-  /** While it is open. */
   readonly integration: IntegrationView | null
   /** The workspace whose work is being merged into it: until that is over nothing else is (W-INT-08). */
   readonly merging: WorkspaceId | null
-  /** What was merged into it, in order. */
   readonly merges: readonly Merge[]
 }
 

@@ -21,7 +21,6 @@ import type { EnvelopeView, WorkspaceView } from './view.ts'
 
 type Done = Promise<Result<void>>
 
-/** What asks, reads and integrates in the name of one agent. */
 export interface AgentParts {
   readonly run: RunHandle
   readonly caller: AgentCaller
@@ -29,18 +28,12 @@ export interface AgentParts {
   readonly integrator: Integrator
 }
 
-/**
- * Nothing that it leads to acts in another's name (§3.2): the run itself stays private, and no field can be replaced,
- * since proofs are made in the name of `workspace`.
- */
+/** §3.2: leads to nothing that acts in another's name; frozen, since proofs name `workspace`. */
 export abstract class WorkingAgent {
   readonly run: RunId
   readonly workspace: WorkspaceId
   readonly role: string
-  /**
-   * Who holds it: once another agent is bound to the workspace, it is refused (W-SEC-03). Undefined for the root, which
-   * keeps its own.
-   */
+  /** Refused once another agent is bound (W-SEC-03). Undefined for the root, which keeps its own. */
   readonly agent: string | undefined
   readonly #run: RunHandle
   readonly #caller: AgentCaller
@@ -71,15 +64,11 @@ export abstract class WorkingAgent {
     return this.emit({ type: 'started' })
   }
 
-  /** The agent cannot go on without input; mail still arrives. */
   blocked(reason: string): Promise<Result<SignalOutcome>> {
     return this.emit({ type: 'blocked', reason })
   }
 
-  /**
-   * The work is done. The answer names what will be integrated, the newest final checkpoint, or null where there is
-   * none.
-   */
+  /** Answers with the final checkpoint that will be integrated, or null where there is none. */
   complete(): Promise<Result<SignalOutcome>> {
     return this.emit({ type: 'complete' })
   }
@@ -98,21 +87,17 @@ export abstract class WorkingAgent {
     return this.#caller.ask({ type: 'send', draft: plain(draft) })
   }
 
-  /**
-   * The draft with a proof of this agent over it: nothing on the way to the runtime can change it unnoticed (W-ENV-05).
-   */
+  /** The draft with this agent's proof: it cannot change unnoticed on the way to the runtime (W-ENV-05). */
   seal(draft: EnvelopeDraft): Result<EnvelopeDraft> {
     const agent = this.#caller.identity()
     if (!agent.ok) return agent
     return sealDraft(this.#run.proofs, { from: this.workspace, agent: agent.value }, plain(draft))
   }
 
-  /** The next envelope by priority, or undefined. It is never handed out again. */
   consume(): Promise<Result<EnvelopeRecord | undefined>> {
     return this.#caller.ask({ type: 'consume' })
   }
 
-  /** Waits for the next envelope. */
   receive(signal?: AbortSignal): Promise<Result<EnvelopeRecord>> {
     return this.#caller.receive(signal)
   }
@@ -128,7 +113,6 @@ export abstract class WorkingAgent {
     return this.#caller.ask({ type: 'checkpoint', draft: plain(draft) })
   }
 
-  /** Always refused: a checkpoint never changes. */
   changeCheckpoint(checkpoint: CheckpointId): Promise<Result<never>> {
     return this.#caller.ask({ type: 'change_checkpoint', checkpoint })
   }
@@ -156,7 +140,6 @@ export abstract class WorkingAgent {
     return this.#reader.meter()
   }
 
-  /** What its workspace may still use, and how long. */
   remaining(): Promise<Result<BudgetLeft>> {
     return this.#run.remaining(this.workspace)
   }
