@@ -213,7 +213,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: 'W-WS-21',
     rule: 'urgent mail is consumed before normal mail',
-    file: 'envelope/inbox.ts',
+    file: 'envelope/envelope.ts',
     find: 'ENVELOPE_PRIORITIES.toReversed()',
     replace: 'ENVELOPE_PRIORITIES',
   },
@@ -494,7 +494,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: 'W-WS-13',
     rule: 'an orphan gets one new parent',
-    file: 'workspace/evolve-topology.ts',
+    file: 'workspace/evolve.ts',
     find: "workspace.orphan = body.reason === 'parent_aborted_cross_ownership'",
     replace: 'workspace.orphan = true',
   },

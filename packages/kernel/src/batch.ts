@@ -13,15 +13,14 @@ import {
 } from '@parley/core'
 import { type ContentScope, type EntryDraft, type ProposedEntry, stamp, type TrailObject } from '@parley/trail'
 import type { Capability, DenialReason, DeploymentModel, EventBody, EventType, UserState } from '@parley/trail/events'
-import type { Evidence } from './checkpoint/proof.ts'
+import type { Evidence } from './checkpoint/checkpoint.ts'
 import type { Gate, GateOutcome } from './highway/gate.ts'
 import type { Identify } from './integrity/identity.ts'
 import type { Proofs } from './integrity/proofs.ts'
 import type { ObjectKind } from './objects.ts'
-import type { Refusal, RefusalCode } from './refusal.ts'
-import { refusal } from './refusal.ts'
+import { type Refusal, type RefusalCode, refusal } from './refusal.ts'
 import type { Run } from './run/run.ts'
-import type { CapacityProbe } from './workspace/admission.ts'
+import type { CapacityProbe } from './workspace/create.ts'
 import { ended, isRoot, type Workspace } from './workspace/workspace.ts'
 
 export interface Context {

@@ -1,8 +1,8 @@
 // The public names of @parley/kernel.
 
 export type { Context, UserDirectory } from './batch.ts'
+export { parseResourceReason, type ResourceReason, resourceReason } from './budget/enforce.ts'
 export { limitOf } from './budget/meter.ts'
-export { parseResourceReason, type ResourceReason, resourceReason } from './budget/reason.ts'
 export type { BudgetLeft } from './budget/remaining.ts'
 export type { GroupUsage, LimitsView, LimitView, MeterView } from './budget/view.ts'
 export type { Checkpoint, CheckpointDraft, CheckpointRecord } from './checkpoint/checkpoint.ts'
@@ -26,11 +26,11 @@ export {
   type HighwayDraft,
   type HighwayPreset,
 } from './highway/config.ts'
-export type { Consulted } from './highway/consult.ts'
+export type { Consulted } from './highway/escalation.ts'
 export type { GateModifications, GateOutcome, GateRecord, GuardedOutcome } from './highway/gate.ts'
 export { MODIFIABLE } from './highway/modify.ts'
 export type { TaskSubject } from './highway/subject.ts'
-export type { GateView } from './highway/view.ts'
+export type { EscalationView, GateView } from './highway/view.ts'
 export type { House } from './house/house.ts'
 export type { ResolutionOutcome } from './integration/conflict.ts'
 export type { IntegrationOutcome, Salvaged, SalvageOutcome } from './integration/integration.ts'
@@ -46,15 +46,13 @@ export type {
 export type { Proof, Proofs } from './integrity/proofs.ts'
 export { isTransition, STATE_CLASSES, STATE_RULES, TRANSITIONS } from './lifecycle/states.ts'
 export { kernelDefaults, kernelLimits } from './limits.ts'
-export type { RecoveryCounts } from './recovery/steps.ts'
+export type { RecoveryCounts } from './recovery/plan.ts'
 export { REFUSAL_CODES, type RefusalCode } from './refusal.ts'
 export { DEPLOYMENT_MODEL, deploymentModel } from './run/deployment.ts'
 export { newRun, type Run } from './run/run.ts'
 export type { RunDraft } from './run/start.ts'
 export { type Delivery, directTransport, type Transport } from './runtime/actor/transport.ts'
-export type { GateNotice } from './runtime/gate-notice.ts'
 export type { AgentHandle, MailOptions } from './runtime/handle/agent.ts'
-export type { EscalationView } from './runtime/handle/escalation-view.ts'
 export type {
   AcceptOptions,
   BeginOptions,
@@ -76,7 +74,7 @@ export type {
   WorkspaceView,
 } from './runtime/handle/view.ts'
 export type { MigrationRequest, Prepare } from './runtime/migrations.ts'
-export type { Notice } from './runtime/notice.ts'
+export type { EscalationNotice, GateNotice, Notice, UserNotice } from './runtime/notice.ts'
 export { Runtime } from './runtime/runtime.ts'
 export type { RuntimeOptions } from './runtime/runtime-options.ts'
 export type {
@@ -87,7 +85,6 @@ export type {
   StoragePolicy,
   StorageStatus,
 } from './runtime/storage-schedule.ts'
-export type { EscalationNotice, UserNotice } from './runtime/user-notice.ts'
 export type { UserReason, UserRecord, Users } from './runtime/users.ts'
 export type { SignalDraft, SignalOutcome } from './signal/decide.ts'
 export { TASK_TRANSITIONS, type TaskDraft } from './task/task.ts'
@@ -95,7 +92,7 @@ export { referenceTaxonomy } from './taxonomy/reference.ts'
 export { loadTaxonomy, type Taxonomy, TaxonomySchema, type Vocabulary } from './taxonomy/taxonomy.ts'
 export { USER_TRANSITIONS } from './user/decide.ts'
 export type { FailedClaim, UserChange, UserChanged } from './user/user.ts'
-export { CAPACITIES, type Capacity, type CapacityProbe, type Shortage } from './workspace/admission.ts'
 export type { BatchAbort, BatchOutcome } from './workspace/batch-abort.ts'
 export type { WorkspaceDraft } from './workspace/create.ts'
+export { CAPACITIES, type Capacity, type CapacityProbe, type Shortage } from './workspace/create.ts'
 export { isAbove, sees, subtree, type Workspace } from './workspace/workspace.ts'

@@ -1,15 +1,15 @@
 // How use adds up in the fold (W-BUDGET-03, -07): on the workspace itself and on every delegate above it. Whoever
 // crosses a mark of its budget by it is marked, for `due` to deal with.
-import { parseTimestamp, type Ticks } from '@parley/core'
+import { parseTimestamp, type Ticks, ticksPerMillisecond } from '@parley/core'
 import type { EntryDraft } from '@parley/trail'
 import type { BudgetDimension, EventBody, EventType } from '@parley/trail/events'
 import type { CheckpointRecord } from '../checkpoint/checkpoint.ts'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
-import type { Run } from '../run/run.ts'
-import { workspaceOf } from '../run/run.ts'
+import { type Folds, knownWorkspace, type Run, workspaceOf } from '../run/run.ts'
 import type { WaitingSignal } from '../signal/signal.ts'
 import { ended, isRoot, subtree, type Workspace } from '../workspace/workspace.ts'
-import { AMOUNT_OF, type Amounts, charged, limitOf, limitsOf, limitsTime, meterOf } from './meter.ts'
+import { excludeOutage } from './clock.ts'
+import { AMOUNT_OF, type Amounts, charged, limitOf, limitsOf, limitsTime, meterOf, withLimit } from './meter.ts'
 
 export interface UsageRecord {
   readonly workspace: string
@@ -189,4 +189,39 @@ function byteLength(text: string): number {
     if (unit >= 0x80) bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2
   }
   return bytes
+}
+
+export const budgetFolds: Folds = {
+  budget_warning(run, body) {
+    atLeast(run, body)
+    const workspace = knownWorkspace(run, body.workspace_id)
+    meterOf(workspace).warned.set(body.budget_dimension, body.limit)
+    refreshMark(run, workspace)
+  },
+
+  budget_exceeded(run, body) {
+    atLeast(run, body)
+  },
+
+  budget_modified(run, body) {
+    const workspace = knownWorkspace(run, body.workspace_id)
+    workspace.budget = withLimit(workspace.budget, body.budget_dimension, body.new_limit)
+    refreshMark(run, workspace)
+  },
+
+  recovery_completed(run, body, entry) {
+    if (body.content_proof !== undefined) run.contentProven = true
+    const to = parseTimestamp(entry.timestamp)!
+    const from = (to - body.downtime * ticksPerMillisecond) as Ticks
+    for (const workspace of run.workspaces.values()) excludeOutage(workspace, from, to)
+  },
+}
+
+/** W-REC-15, -25: what an entry says was consumed is the least that it can have been, whatever else is on record. */
+function atLeast(run: Run, body: EventBody<'budget_warning' | 'budget_exceeded'>): void {
+  const { budget_dimension: dimension, consumed } = body
+  if (limitsTime(dimension)) return
+  const workspace = knownWorkspace(run, body.workspace_id)
+  const missing = consumed - charged(workspace, dimension, 0 as Ticks)
+  if (missing > 0) charge(run, workspace, AMOUNT_OF[dimension], missing)
 }

@@ -1,6 +1,7 @@
 // What happens at the marks of a budget: the warning (W-BUDGET-04), and the failure at the limit (W-BUDGET-05,
 // W-SIG-13).
-import type { Ticks } from '@parley/core'
+import { compile, type Ticks, Type } from '@parley/core'
+import { BUDGET_DIMENSIONS, type BudgetDimension } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import type { Run } from '../run/run.ts'
@@ -9,7 +10,6 @@ import type { Workspace } from '../workspace/workspace.ts'
 import { type BudgetMark, crossedMark, markAt } from './charge.ts'
 import { clockAt } from './clock.ts'
 import { CLOCK_OF, charged, limitOf, type TimeDimension } from './meter.ts'
-import { resourceReason } from './reason.ts'
 
 /** Budgets act in `active` and `blocked` only; elsewhere a crossed mark waits. */
 function acts(workspace: Workspace): boolean {
@@ -56,4 +56,38 @@ function write(batch: Batch, workspace: Workspace, { type, dimension, consumed, 
     signalReason: resourceReason({ kind: 'budget_exceeded', dimension, consumed, limit }),
     dimension,
   })
+}
+
+export const RESOURCE_REASONS = ['budget_warning', 'budget_exceeded'] as const
+
+export interface ResourceReason {
+  readonly kind: (typeof RESOURCE_REASONS)[number]
+  readonly dimension: BudgetDimension
+  readonly consumed: number
+  readonly limit: number
+}
+
+const Usage = Type.Object(
+  {
+    dimension: Type.Enum([...BUDGET_DIMENSIONS]),
+    consumed: Type.Number({ minimum: 0 }),
+    limit: Type.Number({ minimum: 0 }),
+  },
+  { additionalProperties: false },
+)
+const usages = compile(Usage, { name: 'resource reason' })
+
+export function resourceReason({ kind, dimension, consumed, limit }: ResourceReason): string {
+  return `${kind}: ${JSON.stringify({ dimension, consumed, limit })}`
+}
+
+export function parseResourceReason(reason: string): ResourceReason | undefined {
+  const kind = RESOURCE_REASONS.find(each => reason.startsWith(`${each}: `))
+  if (!kind) return undefined
+  try {
+    const usage: unknown = JSON.parse(reason.slice(kind.length + 2))
+    return usages.is(usage) ? { kind, ...usage } : undefined
+  } catch {
+    return undefined
+  }
 }

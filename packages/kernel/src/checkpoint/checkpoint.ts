@@ -9,6 +9,8 @@ import {
   type Integrity,
   ResourceUsage,
 } from '@parley/trail/events'
+import type { Proof, Proofs } from '../integrity/proofs.ts'
+import { tryToProve } from '../integrity/verify.ts'
 import { kernelLimits } from '../limits.ts'
 
 const Path = Type.String({ minLength: 1, maxLength: bodyLimits.resourceLength })
@@ -70,4 +72,19 @@ export interface Checkpoint {
   readonly artifacts: readonly string[]
   /** As recorded at its creation (W-SEC-09). */
   readonly integrity: Integrity | undefined
+}
+
+export interface Evidence {
+  readonly checkpoint: CheckpointId
+  /** Of what the store holds now; null where that is gone or cannot be read. */
+  readonly proof: Proof | null
+}
+
+/** Why an integration was refused that brought no evidence, or that of another checkpoint. */
+export const EVIDENCE_MISSING = 'evidence_missing'
+
+/** Over every field but the time, unexpected ones included, with the key of the workspace that made it. */
+export function proveCheckpoint(proofs: Proofs, workspace: WorkspaceId, record: CheckpointRecord): Proof | null {
+  const { timestamp: _timestamp, integrity: _integrity, ...content } = record
+  return tryToProve(proofs, workspace, content)
 }

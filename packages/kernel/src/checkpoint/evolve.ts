@@ -1,9 +1,8 @@
 // What checkpoint entries do to the state: the chain grows by one (W-CP-07).
 import { type CheckpointId, parseTimestamp } from '@parley/core'
 import { countCheckpoint, countDiscrepancy } from '../budget/charge.ts'
-import type { Folds } from '../fold.ts'
 import { claim } from '../objects.ts'
-import { knownWorkspace } from '../run/run.ts'
+import { type Folds, knownWorkspace } from '../run/run.ts'
 import type { CheckpointRecord } from './checkpoint.ts'
 import { markReported } from './discrepancy.ts'
 

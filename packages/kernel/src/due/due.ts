@@ -28,8 +28,7 @@ import { writeConflictTimeout } from '../integration/conflict.ts'
 import { approvedDue, writeApproved } from '../integration/gated.ts'
 import type { Run } from '../run/run.ts'
 import { byProtocol, writeFailure } from '../workspace/failure.ts'
-import { writeGraceOver } from '../workspace/terminate.ts'
-import { graceAt } from '../workspace/termination.ts'
+import { graceAt, writeGraceOver } from '../workspace/terminate.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 
 const TIME_DIMENSIONS = Object.keys(CLOCK_OF) as readonly TimeDimension[]

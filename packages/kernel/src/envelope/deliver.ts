@@ -1,8 +1,7 @@
 // Delivery (W-ENV-08 to -12, -15, -16): what happens when an envelope arrives at its receiver, arrives again, or never
 // arrives; and consumption by the agent (W-WS-21).
 import { type EnvelopeId, ok, type Result, type RightId, type WorkspaceId } from '@parley/core'
-import type { Batch } from '../batch.ts'
-import { actorOf } from '../batch.ts'
+import { actorOf, type Batch } from '../batch.ts'
 import { writeAnswered } from '../highway/answer.ts'
 import { type Violation, writeViolation } from '../integrity/verify.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
@@ -12,11 +11,9 @@ import { mayMint } from '../port-right/decide.ts'
 import { heldRight, type PortRight } from '../port-right/port-right.ts'
 import { invalidState, notFound, type Refusal, refusal } from '../refusal.ts'
 import { knownWorkspace, type Run, workspaceOf } from '../run/run.ts'
-import { writeDelivered, writeEmitted } from '../signal/emit.ts'
-import { DELIVERY_EXHAUSTED } from '../signal/signal.ts'
+import { DELIVERY_EXHAUSTED, writeDelivered, writeEmitted } from '../signal/signal.ts'
 import type { Workspace } from '../workspace/workspace.ts'
-import { type Envelope, type EnvelopeRecord, onItsWay } from './envelope.ts'
-import { inboxNext, inboxSize } from './inbox.ts'
+import { type Envelope, type EnvelopeRecord, inboxNext, inboxSize, onItsWay } from './envelope.ts'
 import { arrivalViolation, consumptionViolation } from './proof.ts'
 
 /** Whether all mail for a workspace is held now: no attempt is made and no time runs (W-ENV-11). */

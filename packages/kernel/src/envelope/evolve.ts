@@ -1,15 +1,12 @@
 // What envelope entries do to the state.
-import type { EnvelopeId, WorkspaceId } from '@parley/core'
-import { invariant } from '@parley/core'
+import { type EnvelopeId, invariant, type WorkspaceId } from '@parley/core'
 import { countDelivered } from '../budget/charge.ts'
-import type { Folds } from '../fold.ts'
 import { answerLost } from '../highway/escalation-evolve.ts'
 import { claim } from '../objects.ts'
 import { ticksOf } from '../recovery/trace.ts'
-import { knownWorkspace, type Run } from '../run/run.ts'
-import { dropTermination, loseTermination, startTermination, tellTermination } from '../workspace/termination.ts'
-import type { Envelope, EnvelopeRecord } from './envelope.ts'
-import { emptyInbox } from './inbox.ts'
+import { type Folds, knownWorkspace, type Run } from '../run/run.ts'
+import { dropTermination, loseTermination, startTermination, tellTermination } from '../workspace/terminate.ts'
+import { type Envelope, type EnvelopeRecord, emptyInbox } from './envelope.ts'
 
 export const envelopeFolds: Folds = {
   envelope_created(run, body) {

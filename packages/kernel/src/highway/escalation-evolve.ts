@@ -1,7 +1,6 @@
 // What the entries and objects of escalations do to the state.
 import { invariant, parseTimestamp, type SignalId, type WorkspaceId } from '@parley/core'
-import type { Folds } from '../fold.ts'
-import type { Run } from '../run/run.ts'
+import type { Folds, Run } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import type { AnswerRecord } from './answer.ts'
 

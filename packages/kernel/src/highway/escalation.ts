@@ -1,15 +1,25 @@
 // Escalations (W-HWY-20 to -22, W-SIG-12): an agent asks the owner of its workspace. Whom it waits for is the owner at
 // each moment; how that user stands decides whether it is with them, queued or rejected.
-import { deadline, durationMs, type EnvelopeId, type SignalId, type Ticks, type WorkspaceId } from '@parley/core'
+import {
+  deadline,
+  durationMs,
+  type EnvelopeId,
+  ok,
+  type Result,
+  type SignalId,
+  type Ticks,
+  type WorkspaceId,
+} from '@parley/core'
 import type { EscalationResponse, WorkspaceState } from '@parley/trail/events'
-import type { Batch, UserDirectory } from '../batch.ts'
+import { actorOf, type Batch, clip, type UserDirectory } from '../batch.ts'
 import { decideSend } from '../envelope/send.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
-import { limitReached, type Refusal } from '../refusal.ts'
+import { invalidArgument, invalidState, limitReached, type Refusal } from '../refusal.ts'
 import { knownWorkspace, type Run, rootOf } from '../run/run.ts'
 import { byProtocol, writeFailure } from '../workspace/failure.ts'
-import { isRoot, type Workspace } from '../workspace/workspace.ts'
+import { operand } from '../workspace/operation.ts'
+import { ended, isRoot, type Workspace } from '../workspace/workspace.ts'
 
 export interface Escalation {
   readonly signal: SignalId
@@ -183,4 +193,29 @@ export function writeResolved(
     response_type: response,
     ...(ref !== undefined && { response_ref: ref }),
   })
+}
+
+export interface Consulted {
+  /** Names the question, as the id of a signal names an agent's. */
+  readonly signal: SignalId
+}
+
+export function decideConsult(
+  batch: Batch,
+  caller: Workspace,
+  request: { readonly workspace: unknown; readonly reason: unknown },
+): Result<Consulted> {
+  const target = operand(batch, caller, 'consult', request.workspace)
+  if (!target.ok) return target
+  const { reason } = request
+  if (typeof reason !== 'string' || reason === '') return invalidArgument('A question to a person needs a reason.')
+  if (ended(target.value))
+    return invalidState(`${target.value.id} is ${target.value.status}; there is nothing to ask about it.`)
+  if (!batch.run.highway.escalation.enabled)
+    return invalidState('This run takes no questions to people: its escalations are switched off.')
+  const full = escalationLimit(batch.run)
+  if (full) return full
+  const signal = batch.newId<SignalId>('sig')
+  writeReceived(batch, target.value, signal, clip(reason, kernelLimits.reasonLength), actorOf(caller))
+  return ok({ signal })
 }

@@ -10,11 +10,10 @@ import {
 } from '@parley/core'
 import type { EventBody, TaskPriority } from '@parley/trail/events'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
-import type { Folds } from '../fold.ts'
 import { countProposal } from '../integration/conflict-record.ts'
 import { kernelLimits } from '../limits.ts'
 import { claim } from '../objects.ts'
-import type { Run } from '../run/run.ts'
+import type { Folds, Run } from '../run/run.ts'
 import type { TaskText } from '../task/task.ts'
 import { type Gate, type GateModifications, type GateRecord, guardKey } from './gate.ts'
 

@@ -1,9 +1,18 @@
 // A gate that waits, as hosts show it (W-HWY-04, -06): everything that the human needs to decide, with whom it waits
 // for now.
-import { formatTimestamp, type GateId, type GraphId, type TaskId, type Timestamp, type WorkspaceId } from '@parley/core'
-import type { GateFallback, GateType } from '@parley/trail/events'
+import {
+  formatTimestamp,
+  type GateId,
+  type GraphId,
+  type SignalId,
+  type TaskId,
+  type Timestamp,
+  type WorkspaceId,
+} from '@parley/core'
+import type { EscalationFallback, GateFallback, GateType } from '@parley/trail/events'
 import type { UserDirectory } from '../batch.ts'
-import type { Run } from '../run/run.ts'
+import { knownWorkspace, type Run } from '../run/run.ts'
+import { availability, type Escalation, escalationDeadline } from './escalation.ts'
 import { type Gate, gateDeadline } from './gate.ts'
 import { MODIFIABLE } from './modify.ts'
 import { addresseeOf } from './subject.ts'
@@ -64,4 +73,43 @@ function viewGate(gate: Gate, addressee: string, ahead: number): Omit<GateView, 
 /** W-HWY-08: there is one strategy for it. */
 function isSalvage({ paused }: Gate): boolean {
   return paused.type === 'integration' && paused.mode === 'salvage'
+}
+
+export interface EscalationView {
+  readonly signal: SignalId
+  readonly workspace: WorkspaceId
+  readonly reason: string
+  readonly received: Timestamp
+  /** When the fallback acts; null where it waits without end. */
+  readonly deadline: Timestamp | null
+  readonly fallback: EscalationFallback
+  readonly addressee: string
+  /** The addressee is away and gets it on return. */
+  readonly queued: boolean
+  /** The addressee is deactivated: nobody can answer it as its owner. */
+  readonly rejected: boolean
+  readonly answered: boolean
+}
+
+export function viewEscalations(run: Run, users: UserDirectory | undefined): readonly EscalationView[] {
+  return Object.freeze([...run.escalations.values()].map(each => viewEscalation(run, users, each)))
+}
+
+function viewEscalation(run: Run, users: UserDirectory | undefined, escalation: Escalation): EscalationView {
+  const { signal, workspace, reason, received, answer } = escalation
+  const deadline = escalationDeadline(run, escalation)
+  const addressee = knownWorkspace(run, workspace).owner
+  const standing = availability(users, addressee)
+  return Object.freeze({
+    signal,
+    workspace,
+    reason,
+    received: formatTimestamp(received),
+    deadline: deadline === undefined ? null : formatTimestamp(deadline),
+    fallback: run.highway.escalation.fallback,
+    addressee,
+    queued: standing === 'away',
+    rejected: standing === 'gone',
+    answered: answer !== undefined,
+  })
 }

@@ -13,8 +13,7 @@ import type { Paused } from '../highway/gate.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
 import { type Run, workspaceOf } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
-import type { Salvage } from './integration.ts'
-import { openSalvage } from './salvage-record.ts'
+import { openSalvage, type Salvage } from './integration.ts'
 
 /** Found by the runtime or the integrator. */
 export interface Finding {

@@ -17,11 +17,10 @@ import {
   proposalProblem,
   writeResolved,
 } from './conflict-record.ts'
-import type { SalvageOutcome } from './integration.ts'
+import { openSalvage, type SalvageOutcome } from './integration.ts'
 import { storeResult, writeMerged } from './merge.ts'
 import { notMerged, storedViolation, writeForged } from './proof.ts'
 import { decideResolveSalvage, writeSalvageDecided } from './salvage-conflict.ts'
-import { openSalvage } from './salvage-record.ts'
 import { closingProblem, integrable, parentOf, sourceIn } from './source.ts'
 
 export interface ResolveRequest {

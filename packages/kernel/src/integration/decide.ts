@@ -5,7 +5,7 @@ import { INTEGRATION_STRATEGIES, type IntegrationStrategy } from '@parley/trail/
 import { actorOf, type Batch } from '../batch.ts'
 import { gate, gated } from '../highway/gate.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
-import { writeDelivered, writeEmitted } from '../signal/emit.ts'
+import { writeDelivered, writeEmitted } from '../signal/signal.ts'
 import { byOperation, byProtocol, writeFailure } from '../workspace/failure.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import {
@@ -14,17 +14,26 @@ import {
   DECISIONS,
   type IntegrationDecision,
   type IntegrationOutcome,
+  openSalvage,
   type PausedIntegration,
   type SalvageOutcome,
+  writeAborted,
 } from './integration.ts'
 import { storeResult, writeMerged } from './merge.ts'
 import { filesOf, overlapsOf } from './overlap.ts'
 import { deliverableViolation, storedViolation, writeFlagged } from './proof.ts'
 import { writeConflicts } from './report.ts'
-import { baseAwareProblem, basisProblem } from './request.ts'
 import { salvageOf } from './salvage.ts'
-import { openSalvage, writeAborted } from './salvage-record.ts'
-import { closingProblem, integrable, judgeable, parentOf, sourceIn, targetOf } from './source.ts'
+import {
+  baseAwareProblem,
+  basisProblem,
+  closingProblem,
+  integrable,
+  judgeable,
+  parentOf,
+  sourceIn,
+  targetOf,
+} from './source.ts'
 
 /** W-INT-02 steps 2 to 5. `passed`: its gate was approved, or none stands in the way. */
 export function decideBegin(batch: Batch, caller: Workspace, request: BeginRequest, passed = false): Result<void> {

@@ -1,9 +1,8 @@
 // What integration and conflict entries do to the state of source and target.
 import { type CheckpointId, invariant, type ObjectId, parseTimestamp } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
-import type { Folds } from '../fold.ts'
 import { claimResult } from '../objects.ts'
-import { knownWorkspace, type Run } from '../run/run.ts'
+import { type Folds, knownWorkspace, type Run } from '../run/run.ts'
 import type { Conflict } from './conflict-record.ts'
 import type { Integration } from './integration.ts'
 import { filesOf } from './overlap.ts'

@@ -8,9 +8,8 @@ import { writeFailure } from '../workspace/failure.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
 import { rejectedBy } from './conflict.ts'
 import { decideBegin, decideIntegration } from './decide.ts'
-import type { PausedIntegration } from './integration.ts'
+import { integratorOf, type PausedIntegration, salvageAt, salvageTarget } from './integration.ts'
 import { initiateSalvage } from './salvage.ts'
-import { integratorOf, salvageAt, salvageTarget } from './salvage-record.ts'
 import { isFree, parentOf } from './source.ts'
 
 /** The gate has ended; `actor` is a user, `system` or `fallback`, and `paused` includes a human's changes. */

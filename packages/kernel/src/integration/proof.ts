@@ -2,7 +2,7 @@
 // never merged, and no human is asked about it.
 import { type CheckpointId, ok, type Result } from '@parley/core'
 import type { Batch } from '../batch.ts'
-import { EVIDENCE_MISSING, type Evidence } from '../checkpoint/proof.ts'
+import { EVIDENCE_MISSING, type Evidence } from '../checkpoint/checkpoint.ts'
 import { type Violation, violationOf, writeViolation } from '../integrity/verify.ts'
 import { invalidArgument, type Refusal, refusal } from '../refusal.ts'
 import { byProtocol, writeFailure } from '../workspace/failure.ts'

@@ -7,12 +7,11 @@ import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState, limitReached } from '../refusal.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import { type Finding, writeDetected } from './conflict-record.ts'
+import { openSalvage } from './integration.ts'
 import { filesOf, overlapsOf, unnamedIn } from './overlap.ts'
-import { baseAwareProblem } from './request.ts'
 import { salvageOf } from './salvage.ts'
 import { writeSalvageConflicts } from './salvage-conflict.ts'
-import { openSalvage } from './salvage-record.ts'
-import { parentOf, sourceIn } from './source.ts'
+import { baseAwareProblem, parentOf, sourceIn } from './source.ts'
 
 const Report = Type.Object(
   {

@@ -18,12 +18,11 @@ import {
   writeDetected,
   writeResolved,
 } from './conflict-record.ts'
-import type { Salvage, SalvageOutcome } from './integration.ts'
+import { openSalvage, type Salvage, type SalvageOutcome, writeAborted } from './integration.ts'
 import { storeResult } from './merge.ts'
 import { filesOf, overlapsOf, unnamedIn } from './overlap.ts'
 import { storedViolation } from './proof.ts'
 import { salvageOf, writeFlagged, writeSalvaged } from './salvage.ts'
-import { openSalvage, writeAborted } from './salvage-record.ts'
 
 /** What the integrator found against what it wants to save, and what overlaps besides (W-INT-07). Answers the ids. */
 export function writeSalvageConflicts(

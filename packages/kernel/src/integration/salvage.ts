@@ -8,24 +8,27 @@ import { gate, gated } from '../highway/gate.ts'
 import type { Violation } from '../integrity/verify.ts'
 import { invalidArgument, invalidState, notFound, type Refusal, refusal } from '../refusal.ts'
 import type { Run } from '../run/run.ts'
-import { writeDelivered, writeEmitted } from '../signal/emit.ts'
+import { writeDelivered, writeEmitted } from '../signal/signal.ts'
 import { operand } from '../workspace/operation.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
 import { openConflicts, writeDetected } from './conflict-record.ts'
-import type {
-  MergeSalvageRequest,
-  PausedIntegration,
-  Salvage,
-  Salvaged,
-  SalvageOutcome,
-  SalvageRequest,
+import {
+  type MergeSalvageRequest,
+  openSalvage,
+  type PausedIntegration,
+  SALVAGED_CONFIDENCE,
+  type Salvage,
+  type Salvaged,
+  type SalvageOutcome,
+  type SalvageRequest,
+  salvageCandidate,
+  salvageTarget,
+  writeAborted,
 } from './integration.ts'
 import { storeResult } from './merge.ts'
 import { filesOf, overlapsOf } from './overlap.ts'
 import { deliverableViolation, storedViolation, writeForged } from './proof.ts'
-import { baseAwareProblem, basisProblem } from './request.ts'
-import { openSalvage, SALVAGED_CONFIDENCE, salvageCandidate, salvageTarget, writeAborted } from './salvage-record.ts'
-import { isFree, targetLocked } from './source.ts'
+import { baseAwareProblem, basisProblem, isFree, targetLocked } from './source.ts'
 
 export function salvageOf(batch: Batch, caller: Workspace, id: unknown): Result<Salvage> {
   const source = failedSource(batch, caller, id)

@@ -1,8 +1,8 @@
 // Whose integration it is (W-INT-01): the integrator, the source and its state, the target and its lock.
 import { ok, type Result } from '@parley/core'
-import type { WorkspaceState } from '@parley/trail/events'
+import { bodyLimits, type WorkspaceState } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
-import { invalidState, refusal } from '../refusal.ts'
+import { invalidArgument, invalidState, type Refusal, refusal } from '../refusal.ts'
 import { rootOf, workspaceOf } from '../run/run.ts'
 import { authorize, operand } from '../workspace/operation.ts'
 import { isRoot, openChildren, type Workspace } from '../workspace/workspace.ts'
@@ -79,4 +79,15 @@ export function targetOf(batch: Batch, source: Workspace): Workspace {
 export function closingProblem(source: Workspace): Result<never> | undefined {
   const [child] = openChildren(source)
   return child && invalidState(`${source.id} has a child at work, ${child.id}; finish or abort it first.`)
+}
+
+export function basisProblem(basis: unknown): Refusal | undefined {
+  if (basis === undefined) return undefined
+  if (typeof basis === 'string' && basis !== '' && basis.length <= bodyLimits.nameLength) return undefined
+  return invalidArgument(`The basis of an order is a text of 1 to ${bodyLimits.nameLength} characters.`)
+}
+
+export function baseAwareProblem(baseAware: unknown): Refusal | undefined {
+  if (baseAware === undefined || typeof baseAware === 'boolean') return undefined
+  return invalidArgument('Whether overlap with older integrations is ignored is true or false.')
 }

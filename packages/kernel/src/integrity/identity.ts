@@ -6,7 +6,7 @@ import { bodyLimits } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import type { AgentCommand } from '../command.ts'
 import { type Refusal, refusal } from '../refusal.ts'
-import { writeAuthenticationFailed } from '../user/identity.ts'
+import { writeAuthenticationFailed } from '../user/authorize.ts'
 import { agentOf, type Workspace } from '../workspace/workspace.ts'
 import { writeViolation } from './verify.ts'
 

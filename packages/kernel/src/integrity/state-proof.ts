@@ -6,7 +6,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { RunId } from '@parley/core'
 import { kernelLimits } from '../limits.ts'
 import type { Pieces } from '../runtime/actor/state-graph.ts'
-import { derivation } from './derive.ts'
+import { derivation } from './keyed.ts'
 
 const PROOF = 32
 const PURPOSE = 'parley kept state'

@@ -1,8 +1,10 @@
 // Granting and revoking port rights (W-PORT-08 to -10), and who may mint one (W-PORT-06).
-import { ok, type Result, type RightId } from '@parley/core'
+import { ok, type Result, type RightId, type WorkspaceId } from '@parley/core'
+import type { RightType } from '@parley/trail/events'
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState, limitReached, notFound } from '../refusal.ts'
+import { maySendAny, type Party } from '../role/matrix.ts'
 import { workspaceOf } from '../run/run.ts'
 import { authorize } from '../workspace/operation.ts'
 import { ended, isAbove, isRoot, type Workspace } from '../workspace/workspace.ts'
@@ -19,7 +21,7 @@ export function mayMint(sender: Workspace, holder: Workspace, target: Workspace)
 export function decideGrantRight(
   batch: Batch,
   caller: Workspace,
-  request: { readonly type: unknown; readonly holder: unknown; readonly target: unknown },
+  request: { readonly right: unknown; readonly holder: unknown; readonly target: unknown },
 ): Result<RightId> {
   const holder = workspaceOf(batch.run, String(request.holder))
   const target = workspaceOf(batch.run, String(request.target))
@@ -27,7 +29,7 @@ export function decideGrantRight(
   if (refused) return refused
   if (!holder) return notFound('workspace', request.holder)
   if (!target) return notFound('workspace', request.target)
-  const { type } = request
+  const { right: type } = request
   if (type !== 'send' && type !== 'send_once')
     return invalidArgument('A right that is granted is `send` or `send_once`.')
   if (holder === target) return invalidArgument('A right to send goes to another workspace.')
@@ -63,4 +65,40 @@ export function decideRevokeRight(batch: Batch, caller: Workspace, id: unknown, 
     reason: clip(reason, kernelLimits.reasonLength),
   })
   return ok(undefined)
+}
+
+/** Header actor and `created_by` of the entries. */
+export interface Grantor {
+  readonly actor: string
+  readonly id: WorkspaceId
+}
+
+export function writeRight(
+  batch: Batch,
+  by: Grantor,
+  type: RightType,
+  holder: WorkspaceId,
+  target: WorkspaceId,
+): RightId {
+  const id = batch.newId<RightId>('right')
+  batch.add('port_right_created', holder, by.actor, {
+    right_id: id,
+    right_type: type,
+    holder,
+    target,
+    created_by: by.id,
+  })
+  return id
+}
+
+/** In the order of W-TOPO-CHAN-01: the right towards the child, then the one that it holds. */
+export function writeDefaultRights(
+  batch: Batch,
+  by: Grantor,
+  child: Party & { readonly id: WorkspaceId },
+  parent: Workspace,
+): void {
+  const { vocabulary } = batch.run
+  if (maySendAny(vocabulary, parent, child, 'sender_above')) writeRight(batch, by, 'send', parent.id, child.id)
+  if (maySendAny(vocabulary, child, parent, 'receiver_above')) writeRight(batch, by, 'send', child.id, parent.id)
 }

@@ -1,8 +1,6 @@
 // What port right entries do to the state. Expiry has no entry: it follows from the states of holder and target.
-import type { RightId } from '@parley/core'
-import { invariant } from '@parley/core'
-import type { Folds } from '../fold.ts'
-import { knownWorkspace, type Run } from '../run/run.ts'
+import { invariant, type RightId } from '@parley/core'
+import { type Folds, knownWorkspace, type Run } from '../run/run.ts'
 import type { PortRight } from './port-right.ts'
 
 export const portRightFolds: Folds = {

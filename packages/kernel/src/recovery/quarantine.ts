@@ -14,11 +14,10 @@ import {
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 import { onItsWay } from '../envelope/envelope.ts'
-import type { Folds } from '../fold.ts'
-import { openSalvage } from '../integration/salvage-record.ts'
+import { openSalvage } from '../integration/integration.ts'
 import { kernelLimits } from '../limits.ts'
 import type { ObjectKind } from '../objects.ts'
-import { type Run, workspaceOf } from '../run/run.ts'
+import { type Folds, type Run, workspaceOf } from '../run/run.ts'
 import { ended } from '../workspace/workspace.ts'
 import { type Trace, ticksOf } from './trace.ts'
 

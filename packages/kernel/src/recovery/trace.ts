@@ -14,7 +14,7 @@ import type { EventBody, EventType } from '@parley/trail/events'
 import type { Gate, Resolution } from '../highway/gate.ts'
 import type { Run } from '../run/run.ts'
 import { DELIVERY_EXHAUSTED, SIGNAL_RULES } from '../signal/signal.ts'
-import type { DrivingSignal } from './steps.ts'
+import type { DrivingSignal } from './plan.ts'
 
 export interface ResolvedGate {
   readonly gate: Gate

@@ -1,10 +1,9 @@
 // How a role comes about (W-ROLE-08): base, taxonomy rows, override, remove, add, in this order. Definitions arrive
 // here only after the checks of W-TAX-05.
 
-import type { RoleDefinition } from '../taxonomy/document.ts'
-import { namesIn, routesIn } from '../taxonomy/document.ts'
+import type { SignalType } from '@parley/trail/events'
+import { namesIn, type RoleDefinition, routesIn } from '../taxonomy/document.ts'
 import { BASE_CAPABILITIES, type BaseRole } from './base.ts'
-import type { Role } from './role.ts'
 
 /** A matrix row of the taxonomy, seen from its sender (W-TAX-03). */
 export interface SendRow {
@@ -70,4 +69,20 @@ function addSend(send: Map<string, Set<string>>, type: string, to: string): void
 function unsend(send: Map<string, Set<string>>, type: string, to: string): void {
   const targets = send.get(type)
   if (targets?.delete(to) && targets.size === 0) send.delete(type)
+}
+
+export interface Role {
+  readonly name: string
+  /** The role itself if it is a base role. */
+  readonly base: BaseRole
+  /** Envelope type to the roles it may go to, base or derived; no type has an empty set. */
+  readonly send: ReadonlyMap<string, ReadonlySet<string>>
+  /** Envelope types that a holder of this role does not get, whoever may send them to its family (W-ROLE-06). */
+  readonly removedReceive: ReadonlySet<string>
+  readonly read: ReadonlySet<string>
+  /** Checkpoint types; a registered one must also permit the role (W-CP-03, `mayCreate`). */
+  readonly create: ReadonlySet<string>
+  readonly emit: ReadonlySet<SignalType>
+  /** Access.modify is "own files" (W-WS-22). */
+  readonly writesMemory: boolean
 }

@@ -1,17 +1,18 @@
 // The state of one run, folded from its records. `evolve` alone changes it; `decide` only reads.
-import type {
-  CheckpointId,
-  EnvelopeId,
-  GateId,
-  GraphId,
-  RightId,
-  RunId,
-  SignalId,
-  TaskId,
-  WorkspaceId,
+import {
+  type CheckpointId,
+  type EnvelopeId,
+  type GateId,
+  type GraphId,
+  invariant,
+  type RightId,
+  type RunId,
+  type SignalId,
+  type TaskId,
+  type WorkspaceId,
 } from '@parley/core'
-import { invariant } from '@parley/core'
-import type { TrailObject } from '@parley/trail'
+import type { EntryDraft, TrailObject } from '@parley/trail'
+import type { EventBody, EventType } from '@parley/trail/events'
 import type { Checkpoint } from '../checkpoint/checkpoint.ts'
 import type { Envelope } from '../envelope/envelope.ts'
 import { HIGHWAY_OFF, type Highway } from '../highway/config.ts'
@@ -141,3 +142,7 @@ export function knownWorkspace(run: Run, id: string): Workspace {
 export function runEnded(run: Run): boolean {
   return run.root !== undefined && ended(run.root)
 }
+
+export type Fold<T extends EventType> = (run: Run, body: EventBody<T>, entry: EntryDraft) => void
+
+export type Folds = { readonly [T in EventType]?: Fold<T> }

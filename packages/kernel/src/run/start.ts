@@ -15,15 +15,21 @@ import { HASH_ALGORITHM } from '@parley/trail'
 import { bodyLimits, isReservedActor } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
 import { expandHighway, type HighwayDraft } from '../highway/config.ts'
+import { writeGatesEnded } from '../highway/invalidate.ts'
 import { HOUSE_KEY } from '../house/house.ts'
+import { openInto } from '../integration/integration.ts'
 import { identityFor } from '../integrity/identity.ts'
 import { PROOF_ALGORITHM } from '../integrity/keyed.ts'
+import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { kernelDefaults } from '../limits.ts'
 import type { RunSettings } from '../objects.ts'
 import { invalidArgument, invalidState, limitReached, type Refusal } from '../refusal.ts'
 import { actionsOf } from '../role/matrix.ts'
 import { loadTaxonomy, PROTOCOL_VERSION, type Vocabulary } from '../taxonomy/taxonomy.ts'
+import { writeForcedStop } from '../workspace/failure.ts'
+import { ended, subtree } from '../workspace/workspace.ts'
 import { DEPLOYMENT_MODEL } from './deployment.ts'
+import { rootOf } from './run.ts'
 
 /** `owner` answers for the run: they own what nobody else does, and get its escalations. */
 export const RunDraftSchema = Type.Object(
@@ -113,4 +119,25 @@ function unfitOwner(batch: Batch, owner: string, { roles }: Vocabulary, house: b
     return invalidArgument(`There is no user ${name} to own the run: authenticate first.`, 'owner_invalid')
   if (state === 'active') return undefined
   return invalidArgument(`The user ${name} is ${state} and cannot be given a run.`, 'user_not_active')
+}
+
+/** Only when every other workspace is terminal; the root's `closed` is the last entry. */
+export function decideClose(batch: Batch): Result<void> {
+  const root = rootOf(batch.run)
+  if (root.status !== 'active') return invalidState(`The root is ${root.status}; a run closes from active.`)
+  for (const each of subtree(root))
+    if (each !== root && !ended(each)) return invalidState(`${each.id} is ${each.status}; finish or abort it first.`)
+  const open = openInto(batch.run, root)
+  if (open) return invalidState(`The salvage of ${open.source.id} is open; merge or discard it first.`)
+  const change = { trigger: 'run_complete', actor: 'protocol', initiator: 'protocol' } as const
+  writeTransition(batch, root, { ...change, to: 'integrating' })
+  writeUndeliverable(batch, root, 'integrating')
+  writeGatesEnded(batch)
+  writeTransition(batch, root, { ...change, to: 'closed' }, 'integrating')
+  return ok(undefined)
+}
+
+export function decideStop(batch: Batch): Result<void> {
+  writeForcedStop(batch, rootOf(batch.run))
+  return ok(undefined)
 }

@@ -1,6 +1,14 @@
 // Reading in somebody's name. What they reach for and may not see is on record (W-WS-15, W-TRAIL-19, -20): in the run,
 // and once that has ended, in the house.
-import { type IdSource, ok, type Result, type RunId, type StrictClock, type WorkspaceId } from '@parley/core'
+import {
+  type IdSource,
+  ok,
+  type Result,
+  type RunId,
+  type StrictClock,
+  type UserId,
+  type WorkspaceId,
+} from '@parley/core'
 import type {
   Aggregated,
   ProposedEntry,
@@ -12,12 +20,12 @@ import type {
   TrailQuery,
   TrailReader,
 } from '@parley/trail'
+import { bodyLimits, CAPABILITIES, isReservedActor } from '@parley/trail/events'
 import { clip, type UserDirectory } from '../batch.ts'
 import type { Command } from '../command.ts'
 import { decide } from '../decide.ts'
 import type { House } from '../house/house.ts'
 import { elsewhere, invalidState, refusal } from '../refusal.ts'
-import { strangerEntry, userReader } from './handle/user-reader.ts'
 import type { Runs } from './runs.ts'
 
 export interface ReadsOptions {
@@ -131,5 +139,40 @@ export class RecordedReads {
     return refusal('permission_denied', `There is no user ${clip(user, 80)}: authenticate first.`, {
       reason: 'unknown_identity',
     })
+  }
+}
+
+/** Undefined for a name that nobody authenticated, or that stands for something else in the run. */
+export function userReader(
+  users: UserDirectory | undefined,
+  user: string,
+  roles: ReadonlySet<string>,
+): TrailReader | undefined {
+  if (isReservedActor(user, roles)) return undefined
+  if (users && users.stateOf(user) === undefined) return undefined
+  // Asked anew for every page: who watches for long may lose what they hold.
+  return {
+    kind: 'user',
+    user: user as UserId,
+    get state() {
+      return users?.stateOf(user) ?? 'active'
+    },
+    get capabilities() {
+      return new Set(CAPABILITIES.filter(each => users?.holds(user, each) ?? true))
+    },
+  }
+}
+
+export function strangerEntry(user: string): ProposedEntry {
+  return {
+    event_type: 'authentication_failed',
+    workspace: null,
+    actor: 'protocol',
+    body: {
+      entity: clip(user.toWellFormed(), bodyLimits.nameLength),
+      context: 'highway_access',
+      reason: 'unknown_identity',
+      source: '',
+    },
   }
 }

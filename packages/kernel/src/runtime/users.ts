@@ -9,8 +9,7 @@ import { waitingFor } from '../highway/escalation.ts'
 import type { Run } from '../run/run.ts'
 import type { FailedClaim, User, UserChange, UserChanged, UserEvent } from '../user/user.ts'
 import { UserHandle, type UserHost } from './handle/user-handle.ts'
-import type { Notice } from './notice.ts'
-import type { UserTransitionEvent } from './user-notice.ts'
+import type { Notice, UserTransitionEvent } from './notice.ts'
 
 export interface UserRecord {
   readonly user: string

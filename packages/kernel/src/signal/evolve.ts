@@ -2,9 +2,8 @@
 import type { EnvelopeId, SignalId, WorkspaceId } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
 import { countSignal } from '../budget/charge.ts'
-import type { Folds } from '../fold.ts'
 import { kernelLimits } from '../limits.ts'
-import { knownWorkspace, type Run } from '../run/run.ts'
+import { type Folds, knownWorkspace, type Run } from '../run/run.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 import { DELIVERY_EXHAUSTED, type WaitingSignal } from './signal.ts'
 

@@ -1,11 +1,9 @@
 // What a run's names mean: base vocabulary plus one taxonomy, checked and resolved before the root exists and fixed
 // until the run ends (W-TAX-01, W-TAX-05, W-TAX-06).
-
 import { compile, invariant, ok, type Result, refuse } from '@parley/core'
 import { deepFreeze } from '../plain.ts'
 import { BASE_CHECKPOINT_TYPES, BASE_ENVELOPE_TYPES, BASE_ROLES } from '../role/base.ts'
-import { baseRole, derivedRole, type SendRow } from '../role/resolve.ts'
-import type { Role } from '../role/role.ts'
+import { baseRole, derivedRole, type Role, type SendRow } from '../role/resolve.ts'
 import { type Fault, faultsOf, recordedFaultsOf } from './checks.ts'
 import { type Taxonomy, TaxonomySchema } from './document.ts'
 

@@ -10,7 +10,7 @@ import {
 import { type Batch, clip } from '../batch.ts'
 import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState, limitReached, notFound, type Refusal } from '../refusal.ts'
-import { isUserId, unidentified } from './identity.ts'
+import { isUserId, unidentified } from './authorize.ts'
 import type { User, UserChange, UserChanged, UserChangeType, UserEvent } from './user.ts'
 
 type Transition = Exclude<UserChangeType, 'authenticated' | 'grant' | 'revoke'>

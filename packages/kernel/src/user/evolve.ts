@@ -1,7 +1,6 @@
 // What user entries do to the house run's state, and how a house begins with the users of the one before it.
 import type { Capability, UserState } from '@parley/trail/events'
-import type { Folds } from '../fold.ts'
-import type { Run } from '../run/run.ts'
+import type { Folds, Run } from '../run/run.ts'
 import type { Suspension, User } from './user.ts'
 
 export const userFolds: Folds = {

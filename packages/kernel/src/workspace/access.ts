@@ -100,12 +100,14 @@ export function readsEnvelope(reader: Workspace, { from, to }: Pick<Envelope, 'f
   return isRoot(reader) || from === reader.id || to === reader.id
 }
 
+export interface MemoryWrite {
+  readonly workspace?: string | undefined
+  readonly key: unknown
+  readonly value?: unknown
+}
+
 /** W-WS-22: only one's own, only in `active` or `blocked`, only for roles that write. */
-export function decideWriteMemory(
-  batch: Batch,
-  caller: Workspace,
-  write: { readonly workspace?: string | undefined; readonly key: unknown; readonly value?: unknown },
-): Result<void> {
+export function decideWriteMemory(batch: Batch, caller: Workspace, write: MemoryWrite): Result<void> {
   const role = batch.run.vocabulary.roles.get(caller.role)
   const own = write.workspace === undefined || write.workspace === caller.id
   if (!own || !role?.writesMemory || !STATE_RULES[caller.status].writesMemory) {

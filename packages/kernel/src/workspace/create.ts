@@ -29,17 +29,16 @@ import { identityFor } from '../integrity/identity.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import type { DirectiveRecord, MemoryRecord } from '../objects.ts'
-import { writeDefaultRights, writeRight } from '../port-right/defaults.ts'
+import { writeDefaultRights, writeRight } from '../port-right/decide.ts'
 import { limitReached, type Refusal, refusal } from '../refusal.ts'
 import { actionsOf, maySend } from '../role/matrix.ts'
-import type { Role } from '../role/role.ts'
+import type { Role } from '../role/resolve.ts'
 import { workspaceOf } from '../run/run.ts'
 import { writeTaskStatus } from '../task/follow.ts'
 import { isDispatchable } from '../task/graph.ts'
 import { mayBind } from '../task/permission.ts'
 import { INHERITED_PRIORITY, type Task } from '../task/task.ts'
-import { shortageOf } from './admission.ts'
-import { acceptsChildren, hasResources } from './containment.ts'
+import { acceptsChildren, hasResources } from './authority.ts'
 import { ended, isRoot, sees, type Workspace } from './workspace.ts'
 
 const Duration = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
@@ -308,4 +307,26 @@ export function isOwner(batch: Batch, owner: string): boolean {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export const CAPACITIES = ['compute', 'memory', 'storage', 'network'] as const
+export type Capacity = (typeof CAPACITIES)[number]
+
+export type Shortage = {
+  readonly [Name in Capacity]?: { readonly needed: number; readonly available: number }
+}
+
+/** The thresholds are the host's. */
+export interface CapacityProbe {
+  /** `open`: workspaces of this run that are not terminal, its root among them. */
+  shortage(open: number): Shortage
+}
+
+/** As `workspace_rejected` records it; undefined where there is room. */
+export function shortageOf(batch: Batch): EventBody<'workspace_rejected'>['capacity_details'] | undefined {
+  const shortage = batch.context.capacity?.shortage(batch.run.open)
+  if (!shortage || Object.keys(shortage).length === 0) return undefined
+  return Object.fromEntries(
+    Object.entries(shortage).map(([name, { needed, available }]) => [name, { available, required: needed }]),
+  )
 }

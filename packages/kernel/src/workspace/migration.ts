@@ -3,8 +3,7 @@
 import type { WorkspaceId } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
-import type { Folds } from '../fold.ts'
-import { knownWorkspace, type Run } from '../run/run.ts'
+import { type Folds, knownWorkspace, type Run } from '../run/run.ts'
 import type { Failure } from './failure.ts'
 import { agentOf, type Workspace } from './workspace.ts'
 

@@ -7,7 +7,7 @@ import { writeTransition } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
 import { rootOf } from '../run/run.ts'
-import { writeDelivered, writeEmitted, writeReleased } from '../signal/emit.ts'
+import { writeDelivered, writeEmitted, writeReleased } from '../signal/signal.ts'
 import { operand } from './operation.ts'
 import { isRoot, type Workspace } from './workspace.ts'
 

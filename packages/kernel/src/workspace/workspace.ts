@@ -11,13 +11,13 @@ import {
 } from '@parley/trail/events'
 import type { Meter, Spent } from '../budget/meter.ts'
 import type { Reported } from '../checkpoint/discrepancy.ts'
-import type { Inbox } from '../envelope/inbox.ts'
+import type { Inbox } from '../envelope/envelope.ts'
 import type { Conflict } from '../integration/conflict-record.ts'
 import type { FileChange, Integration, Merge } from '../integration/integration.ts'
 import type { PortRight } from '../port-right/port-right.ts'
 import type { KnownSignals, WaitingSignal } from '../signal/signal.ts'
 import type { Migration } from './migration.ts'
-import type { Termination } from './termination.ts'
+import type { Termination } from './terminate.ts'
 
 export interface Authority {
   readonly resources: readonly string[]

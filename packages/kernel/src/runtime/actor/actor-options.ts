@@ -3,10 +3,10 @@ import type { Clock, IdSource, ParleyError, RunId, StrictClock, Ticks, Workspace
 import type { EntryDraft, RunTrail } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
 import type { Context, UserDirectory } from '../../batch.ts'
-import type { Evidence } from '../../checkpoint/proof.ts'
+import type { Evidence } from '../../checkpoint/checkpoint.ts'
 import type { Identify } from '../../integrity/identity.ts'
 import type { Proofs } from '../../integrity/proofs.ts'
-import type { CapacityProbe } from '../../workspace/admission.ts'
+import type { CapacityProbe } from '../../workspace/create.ts'
 import type { StateCache } from './state-cache.ts'
 import type { Transport } from './transport.ts'
 

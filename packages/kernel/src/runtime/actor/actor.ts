@@ -1,9 +1,16 @@
 // One run at work: commands in the order of W-CONC-02, decided in groups, appended, and answered once they are durable.
 // While a group is on its way to disk nothing else of this run is decided, so between groups the state is exactly what
 // the trail says.
-
-import type { Result, RunId, WorkspaceId } from '@parley/core'
-import { asParleyError, err, formatTimestamp, invariant, ParleyError } from '@parley/core'
+import {
+  asParleyError,
+  err,
+  formatTimestamp,
+  invariant,
+  ParleyError,
+  type Result,
+  type RunId,
+  type WorkspaceId,
+} from '@parley/core'
 import { firstMarked } from '../../budget/enforce.ts'
 import type { Command } from '../../command.ts'
 import { type Decision, decide } from '../../decide.ts'
@@ -14,18 +21,15 @@ import type { Trace } from '../../recovery/trace.ts'
 import { invalidState, refusal } from '../../refusal.ts'
 import { type Run, runEnded } from '../../run/run.ts'
 import { agentOf } from '../../workspace/workspace.ts'
-import { Listeners } from '../listeners.ts'
-import { type Notice, noticesOf } from '../notice.ts'
+import { Listeners, type Notice, noticesOf } from '../notice.ts'
 import { type ActorOptions, contextAt } from './actor-options.ts'
 import { Alarm } from './alarm.ts'
 import { commit, type Decided, fold, isStorageError, unavailable } from './commit.ts'
 import { Courier } from './courier.ts'
 import { endsRun, follow } from './effects.ts'
 import { MissingEvidence } from './evidence.ts'
-import { Outage } from './outage.ts'
-import { Pauses } from './pauses.ts'
-import { CommandQueue, type Queued } from './queue.ts'
-import { Readers } from './readers.ts'
+import { Outage, Pauses } from './outage.ts'
+import { CommandQueue, type Queued, Readers } from './queue.ts'
 import { recover } from './recover.ts'
 import { type Replayed, readBack, replay } from './replay.ts'
 

@@ -15,7 +15,7 @@ import { channelHead, holdsMail, isBlockedByMail } from '../../envelope/deliver.
 import { kernelLimits } from '../../limits.ts'
 import { plain } from '../../plain.ts'
 import type { Run } from '../../run/run.ts'
-import { deliverableSignals } from '../../signal/emit.ts'
+import { deliverableSignals } from '../../signal/signal.ts'
 import type { Delivery, Transport } from './transport.ts'
 
 /** Three redeliveries, four attempts in all; the waits before them grow by one base each (W-ENV-14). */

@@ -11,7 +11,7 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import type { RunTrail } from '@parley/trail'
-import type { Evidence } from '../../checkpoint/proof.ts'
+import type { Evidence } from '../../checkpoint/checkpoint.ts'
 import type { Proofs } from '../../integrity/proofs.ts'
 import { kernelDefaults } from '../../limits.ts'
 import { evidenceIn } from '../handle/content.ts'

@@ -45,3 +45,31 @@ export class Outage {
     this.#cancel = undefined
   }
 }
+
+export class Pauses {
+  readonly #clock: Clock
+  readonly #wakes = new Set<() => void>()
+  #over = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  wait(milliseconds: number): Promise<void> {
+    if (this.#over) return Promise.resolve()
+    return new Promise(resolve => {
+      const wake = () => {
+        cancel()
+        this.#wakes.delete(wake)
+        resolve()
+      }
+      const cancel = this.#clock.after(milliseconds, wake)
+      this.#wakes.add(wake)
+    })
+  }
+
+  end(): void {
+    this.#over = true
+    for (const wake of this.#wakes) wake()
+  }
+}

@@ -140,3 +140,23 @@ export class CommandQueue {
     this.#lockedSize = 0
   }
 }
+
+export class Readers {
+  readonly #waiting: ((run: Run) => void)[] = []
+
+  wait<T>(reader: (run: Run) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push(run => {
+        try {
+          resolve(reader(run))
+        } catch (cause) {
+          reject(cause)
+        }
+      })
+    })
+  }
+
+  serve(run: Run): void {
+    for (const read of this.#waiting.splice(0)) read(run)
+  }
+}

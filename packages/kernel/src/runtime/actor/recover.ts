@@ -3,8 +3,7 @@
 import type { Result, Ticks, WorkspaceId } from '@parley/core'
 import type { RuntimeCommand } from '../../command.ts'
 import { nextDue } from '../../due/due.ts'
-import { planRecovery, type RecoveryPlan } from '../../recovery/plan.ts'
-import type { RecoveryStep } from '../../recovery/steps.ts'
+import { planRecovery, type RecoveryPlan, type RecoveryStep } from '../../recovery/plan.ts'
 import type { Trace } from '../../recovery/trace.ts'
 import { type Run, runEnded } from '../../run/run.ts'
 

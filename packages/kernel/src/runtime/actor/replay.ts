@@ -9,7 +9,7 @@ import { kernelDefaults } from '../../limits.ts'
 import { passOver, quarantine, violationOf } from '../../recovery/quarantine.ts'
 import { Trace } from '../../recovery/trace.ts'
 import { newRun, type Run } from '../../run/run.ts'
-import type { Pauses } from './pauses.ts'
+import type { Pauses } from './outage.ts'
 import type { StateCache } from './state-cache.ts'
 
 export interface Replayed {

@@ -1,22 +1,21 @@
-// What an integrator asks that takes more than the command itself: the proof of what it integrates comes along as the
-// store holds it (W-INT-05), and what it made of a merge is JSON.
+// Integration as an agent asks for it: the proof of what is integrated comes along as the store holds it (W-INT-05), and
+// what the integrator made of a merge is JSON.
 import type { CheckpointId, Result, WorkspaceId } from '@parley/core'
-import type { ConflictType, IntegrationStrategy } from '@parley/trail/events'
-import { EVIDENCE_MISSING } from '../../checkpoint/proof.ts'
-import type { ResolutionOutcome, ResolveRequest } from '../../integration/conflict.ts'
-import type {
-  IntegrationDecision,
-  IntegrationOutcome,
-  Salvaged,
-  SalvageOutcome,
+import type { ConflictType, IntegrationStrategy, ResolutionStrategy } from '@parley/trail/events'
+import type { ResolutionOutcome } from '../../integration/conflict.ts'
+import {
+  type IntegrationDecision,
+  type IntegrationOutcome,
+  openSalvage,
+  type Salvaged,
+  type SalvageOutcome,
+  salvageCandidate,
 } from '../../integration/integration.ts'
-import { openSalvage, salvageCandidate } from '../../integration/salvage-record.ts'
 import { plain } from '../../plain.ts'
 import { invalidArgument } from '../../refusal.ts'
 import type { Run } from '../../run/run.ts'
-import type { SignalDraft, SignalOutcome } from '../../signal/decide.ts'
-import type { AgentCaller, AgentRequest } from './agent-caller.ts'
-import { evidenceOf } from './content.ts'
+import type { AgentCaller } from './agent-caller.ts'
+import { WorkingAgent } from './working-agent.ts'
 
 export interface BeginOptions {
   /** `direct` where it is left out. */
@@ -50,71 +49,87 @@ export interface ConflictReport {
 
 const noJson = invalidArgument('The result of a merge is a JSON value.')
 
-export class Integrator {
+export abstract class IntegratingAgent extends WorkingAgent {
   readonly #caller: AgentCaller
 
-  constructor(caller: AgentCaller) {
+  constructor(caller: AgentCaller, role: string) {
+    super(caller, role)
     this.#caller = caller
   }
 
-  begin(source: WorkspaceId, how: string | BeginOptions): Promise<Result<void>> {
-    return this.#withEvidence(source, { type: 'begin_integration', source, ...withStrategy(how) })
+  /** Opens the integration of a child; waits while another one into the same target is open. */
+  beginIntegration(source: WorkspaceId, how: string | BeginOptions = 'direct'): Promise<Result<void>> {
+    return this.#caller.askWithEvidence(source, { type: 'begin_integration', source, ...withStrategy(how) })
   }
 
-  /** The signal `integrate`: from the coordinator it is the operation (W-SIG-05), with what that takes. */
-  emit(source: WorkspaceId, draft: SignalDraft): Promise<Result<SignalOutcome>> {
-    return this.#withEvidence(source, { type: 'emit', draft })
+  /** Merges and closes, or finds conflicts; opens the integration first where it is not open. */
+  accept(source: WorkspaceId, how: string | AcceptOptions = 'direct'): Promise<Result<IntegrationOutcome>> {
+    return this.decideIntegration(source, 'accept', how)
   }
 
-  decide(
+  revise(source: WorkspaceId): Promise<Result<IntegrationOutcome>> {
+    return this.decideIntegration(source, 'revise')
+  }
+
+  reject(source: WorkspaceId): Promise<Result<IntegrationOutcome>> {
+    return this.decideIntegration(source, 'reject')
+  }
+
+  decideIntegration(
     source: WorkspaceId,
     decision: IntegrationDecision,
-    how: string | AcceptOptions,
+    how: string | AcceptOptions = 'direct',
   ): Promise<Result<IntegrationOutcome>> {
     const { result, ...said } = withStrategy(how)
     const copy = plain(result)
     if (result !== undefined && copy === undefined) return Promise.resolve(noJson)
     const request = { type: 'decide_integration', source, decision, ...said, result: copy } as const
-    return decision === 'accept' ? this.#withEvidence(source, request) : this.#caller.ask(request)
+    return decision === 'accept' ? this.#caller.askWithEvidence(source, request) : this.#caller.ask(request)
   }
 
-  resolve(
-    request: Omit<ResolveRequest, 'result'>,
-    result: unknown,
-  ): Promise<Result<ResolutionOutcome | SalvageOutcome>> {
-    const copy = plain(result)
-    if (result !== undefined && copy === undefined) return Promise.resolve(noJson)
-    return this.#caller.ask({ type: 'resolve_conflict', ...request, result: copy })
+  /** The merge could not be made: the source fails with `integration_error`; a salvage is aborted. */
+  failIntegration(source: WorkspaceId): Promise<Result<IntegrationOutcome | SalvageOutcome>> {
+    return this.#caller.ask({ type: 'fail_integration', source })
   }
 
-  salvage(source: WorkspaceId, options: SalvageOptions): Promise<Result<Salvaged>> {
+  /** Opens the integration of what a failed child left (W-INT-18). */
+  salvage(source: WorkspaceId, options: SalvageOptions = {}): Promise<Result<Salvaged>> {
     const pick = (run: Run) => options.checkpoint ?? salvageCandidate(run, source)
-    return this.#withEvidence(source, { type: 'salvage', source, ...options }, pick)
+    return this.#caller.askWithEvidence(source, { type: 'salvage', source, ...options }, pick)
   }
 
-  mergeSalvage(source: WorkspaceId, result: unknown, options: OverlapOptions): Promise<Result<SalvageOutcome>> {
+  /** Usable: merges it with the integrator's result; overlap with earlier work is resolved first. */
+  mergeSalvage(source: WorkspaceId, result?: unknown, options: OverlapOptions = {}): Promise<Result<SalvageOutcome>> {
     const copy = plain(result)
     if (result !== undefined && copy === undefined) return Promise.resolve(noJson)
     const pick = (run: Run) => openSalvage(run, source)?.checkpoint
-    return this.#withEvidence(source, { type: 'merge_salvage', source, result: copy, ...options }, pick)
+    return this.#caller.askWithEvidence(source, { type: 'merge_salvage', source, result: copy, ...options }, pick)
   }
 
-  /** Proves the chosen checkpoint, by default the deliverable; once more if that has changed meanwhile. */
-  async #withEvidence<T>(
+  discardSalvage(source: WorkspaceId): Promise<Result<SalvageOutcome>> {
+    return this.#caller.ask({ type: 'discard_salvage', source })
+  }
+
+  /** Conflicts of an `evaluated` merge. Answers the ids: the reported ones, then overlaps that none of them names. */
+  reportConflicts(
     source: WorkspaceId,
-    request: AgentRequest,
-    pick: (run: Run) => CheckpointId | undefined = run => run.workspaces.get(source)?.deliverable,
-  ): Promise<Result<T>> {
-    const { run } = this.#caller
-    const { proofs } = run
-    if (!proofs) return this.#caller.ask(request)
-    const ask = async (): Promise<Result<T>> => {
-      const evidence = await evidenceOf(run, proofs, source, pick)
-      if (!evidence.ok) return evidence
-      return this.#caller.ask({ ...request, evidence: evidence.value } as AgentRequest)
-    }
-    const first = await ask()
-    return !first.ok && first.error.details.reason === EVIDENCE_MISSING ? ask() : first
+    conflicts: readonly ConflictReport[],
+    options: OverlapOptions = {},
+  ): Promise<Result<readonly string[]>> {
+    return this.#caller.ask({ type: 'report_conflicts', source, conflicts: plain(conflicts), ...options })
+  }
+
+  /** `result` is the integrator's merge of both sides; the newest counts when the last conflict is settled. */
+  resolveConflict(
+    source: WorkspaceId,
+    conflict: string,
+    strategy: ResolutionStrategy,
+    resolution: string,
+    result?: unknown,
+  ): Promise<Result<ResolutionOutcome | SalvageOutcome>> {
+    const copy = plain(result)
+    if (result !== undefined && copy === undefined) return Promise.resolve(noJson)
+    return this.#caller.ask({ type: 'resolve_conflict', source, conflict, strategy, resolution, result: copy })
   }
 }
 

@@ -3,7 +3,7 @@
 // about anything else is answered as if that did not exist and is on record, and lists leave it out.
 import { type GraphId, ok, type Result, type TaskId, type Ticks, type WorkspaceId } from '@parley/core'
 import { type GroupUsage, usageOf } from '../../budget/view.ts'
-import { rightsHeldBy, rightsTo } from '../../port-right/queries.ts'
+import { rightsHeldBy, rightsTo } from '../../port-right/port-right.ts'
 import { notFound } from '../../refusal.ts'
 import { knownWorkspace, type Run } from '../../run/run.ts'
 import {
