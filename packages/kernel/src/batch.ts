@@ -1,5 +1,5 @@
-// What one command comes to: entries and objects in the order in which they will be on the trail. The batch stamps
-// entries from the context's base time on, one tick each (W-CLOCK-03), and files them (wacp-primitives 0.4).
+// One command's entries and objects in trail order, stamped from the context's base time on, one tick each
+// (W-CLOCK-03), and filed (wacp-primitives 0.4).
 import {
   type CheckpointId,
   type EntryId,
@@ -28,29 +28,27 @@ export interface Context {
   readonly now: Ticks
   readonly ids: IdSource
   /** The users that are known. A runtime without a registry takes every name that is not reserved (W-USER-07). */
-  readonly users?: UserDirectory
+  readonly users?: UserDirectory | undefined
   /** The transport carries signals too, so that each is delivered by an arrival of its own. */
   readonly carriesSignals?: boolean
   /** Makes and checks the proofs of envelopes and checkpoints (W-SEC-07, -09). Without it there are none: level 1. */
-  readonly proofs?: Proofs
+  readonly proofs?: Proofs | undefined
   /** Proof of the checkpoint that this command may merge, where an earlier decision lacked it (W-INT-05). */
-  readonly evidence?: Evidence
+  readonly evidence?: Evidence | undefined
   /** Assigns agents to workspaces (W-SEC-03). Without it each workspace has an agent of its own. */
-  readonly identify?: Identify
-  /** The conformance level that the runtime declares; 3 where it is left out. */
-  readonly level?: 1 | 2 | 3
+  readonly identify?: Identify | undefined
+  readonly level?: 1 | 2 | 3 | undefined
   /** Percent by which a report of use may differ from the meter (W-CP-10). */
-  readonly resourceTolerance?: number
+  readonly resourceTolerance?: number | undefined
   /** Escalations that may wait for one user who is away (W-HWY-21). */
-  readonly escalationQueue?: number
+  readonly escalationQueue?: number | undefined
   /** What the machine has left (W-WS-20). Without it there is room for everything. */
-  readonly capacity?: CapacityProbe
+  readonly capacity?: CapacityProbe | undefined
   /** What the runtime vouches for (W-SEC-13); `single-runtime` where it is left out. */
-  readonly deployment?: DeploymentModel
+  readonly deployment?: DeploymentModel | undefined
 }
 
 export interface UserDirectory {
-  /** Undefined for a user who was never seen. */
   stateOf(user: string): UserState | undefined
   /** Whether the user holds just this capability; `view_trail_own` is everybody's (W-USER-14). */
   holds(user: string, capability: Capability): boolean
@@ -139,40 +137,41 @@ export class Batch {
 
   /** Records that an agent was denied something, and makes the refusal (W-ROLE-13, W-SEC-12). */
   deny(caller: Workspace, denial: Denial): Refusal {
-    const gone = this.isEnded(caller)
-    const entry = this.add('capability_denied', caller, actorOf(caller), {
-      user_id: null,
-      capability: denial.capability,
-      action: denial.action,
-      ...(denial.target !== undefined && { target: denial.target }),
-      reason: denial.reason,
-      ...(gone && { workspace: caller.id }),
-      timestamp: this.at,
-    })
-    return refusal(denial.code ?? 'permission_denied', denial.message, { reason: denial.reason, entry })
+    const gone = this.isEnded(caller) && { workspace: caller.id }
+    return this.#denied(caller, actorOf(caller), null, denial, gone)
+  }
+
+  denyOperation(
+    caller: Workspace,
+    operation: string,
+    { reason = 'permission_denied', ...denial }: OperationDenial,
+  ): Refusal {
+    return this.deny(caller, { capability: `operation:${operation}`, action: operation, reason, ...denial })
   }
 
   /** The same for a user (W-USER-13): the entry is system-level and its actor is the user. */
-  denyUser(user: string, denial: UserDenial): Refusal {
-    const entry = this.add('capability_denied', null, user, {
-      user_id: user,
-      capability: denial.capability,
-      action: denial.action,
-      ...(denial.target !== undefined && { target: denial.target }),
-      reason: denial.reason,
+  denyUser(user: string, denial: Denial): Refusal {
+    return this.#denied(null, user, user, denial, false)
+  }
+
+  #denied(
+    filed: Workspace | null,
+    actor: string,
+    user_id: string | null,
+    { capability, action, target, reason, message, code = 'permission_denied' }: Denial,
+    gone: false | { readonly workspace: WorkspaceId },
+  ): Refusal {
+    const entry = this.add('capability_denied', filed, actor, {
+      user_id,
+      capability,
+      action,
+      ...(target !== undefined && { target }),
+      reason,
+      ...gone,
       timestamp: this.at,
     })
-    return refusal(denial.code ?? 'permission_denied', denial.message, { reason: denial.reason, entry })
+    return refusal(code, message, { reason, entry })
   }
-}
-
-export interface UserDenial {
-  readonly capability: string
-  readonly action: string
-  readonly target?: string
-  readonly reason: DenialReason
-  readonly message: string
-  readonly code?: RefusalCode
 }
 
 export interface Denial {
@@ -183,6 +182,8 @@ export interface Denial {
   readonly message: string
   readonly code?: RefusalCode
 }
+
+type OperationDenial = Omit<Denial, 'capability' | 'action' | 'reason'> & { readonly reason?: DenialReason }
 
 /** Header actor of an agent's acts (0.3): the coordinator is the system. */
 export function actorOf(workspace: Workspace): string {

@@ -1,19 +1,12 @@
-// Everything that can be asked of a run. Agents' commands name the workspace that the caller is bound to; what a caller
-// handed in stays unknown until the check that looks at it, since a malformed request has its own place in the order of
-// checks.
+// Every command of a run. Fields that a caller supplied stay unknown until they are checked, since a malformed request
+// has its own place in the order of checks.
 import type { EnvelopeId, SignalId, Timestamp, WorkspaceId } from '@parley/core'
 import type { ProposedEntry } from '@parley/trail'
 import type { Usage } from './budget/decide.ts'
 import type { Evidence } from './checkpoint/checkpoint.ts'
 import type { GateAnswer } from './highway/resolve.ts'
 import type { ResolveRequest } from './integration/conflict.ts'
-import type {
-  AcceptRequest,
-  BeginRequest,
-  IntegrationDecision,
-  MergeSalvageRequest,
-  SalvageRequest,
-} from './integration/integration.ts'
+import type { IntegrationDecision, IntegrationRequest } from './integration/integration.ts'
 import type { ReportRequest } from './integration/report.ts'
 import type { RecoveryStep } from './recovery/plan.ts'
 import type { SignalDraft } from './signal/decide.ts'
@@ -30,7 +23,6 @@ export type RuntimeCommand =
   /** The agent that takes over was prepared, or could not be (W-MIG-05, -06). */
   | { readonly type: 'complete_migration'; readonly workspace: WorkspaceId; readonly agent: string }
   | { readonly type: 'fail_migration'; readonly workspace: WorkspaceId; readonly agent: string; readonly error: string }
-  /** `arrived`: the envelope as a transport that carries it handed it in. */
   | { readonly type: 'arrive'; readonly envelope: EnvelopeId; readonly arrived?: unknown }
   | { readonly type: 'exhaust'; readonly envelope: EnvelopeId }
   | { readonly type: 'arrive_signal'; readonly signal: SignalId; readonly to: WorkspaceId }
@@ -40,13 +32,11 @@ export type RuntimeCommand =
   | ({ readonly type: 'meter' } & Usage)
   /** A claim to be somebody that did not hold (W-SEC-06). */
   | { readonly type: 'authentication_failed'; readonly claim: FailedClaim }
-  /** Everything that changes users; only the house run takes these (user/decide.ts). */
   | { readonly type: 'user'; readonly change: UserChange }
   /** The steps of recovery that write (W-REC-11), and its marker. */
   | { readonly type: 'recover'; readonly step: RecoveryStep }
   /** The trail can be written again (W-REC-09). */
   | { readonly type: 'degraded_over'; readonly from: Timestamp; readonly reason: string }
-  /** Entries that the trail proposed: denied reads, findings of a verification. */
   | { readonly type: 'record'; readonly entries: readonly ProposedEntry[] }
 
 /** A command whose fields stay unknown until they are checked. */
@@ -54,12 +44,10 @@ type Asks<T extends string, Fields extends string> = T extends string
   ? { readonly type: T } & { readonly [F in Fields]: unknown }
   : never
 
-/** What the agent bound to `caller` asks; `agent` is who asks, where the runtime does not ask for it. */
 export type AgentCommand = { readonly caller: WorkspaceId; readonly agent?: string } & (
   | {
       readonly type: 'emit'
       readonly draft: SignalDraft & { readonly from?: string }
-      /** Where the coordinator means the operation `integrate`. */
       readonly evidence?: Evidence | undefined
     }
   | Asks<'send' | 'checkpoint' | 'create_workspace', 'draft'>
@@ -80,11 +68,11 @@ export type AgentCommand = { readonly caller: WorkspaceId; readonly agent?: stri
   | Asks<'add_tasks', 'graph' | 'tasks'>
   | (Asks<'retry_task', 'task'> & { readonly override?: boolean })
   | Asks<'cancel_task' | 'change_task' | 'remove_task', 'task'>
-  | ({ readonly type: 'begin_integration' } & BeginRequest)
-  | ({ readonly type: 'decide_integration'; readonly decision: IntegrationDecision } & AcceptRequest)
+  | ({ readonly type: 'begin_integration' } & IntegrationRequest)
+  | ({ readonly type: 'decide_integration'; readonly decision: IntegrationDecision } & IntegrationRequest)
   | Asks<'fail_integration' | 'discard_salvage', 'source'>
-  | ({ readonly type: 'salvage' } & SalvageRequest)
-  | ({ readonly type: 'merge_salvage' } & MergeSalvageRequest)
+  | ({ readonly type: 'salvage' } & IntegrationRequest)
+  | ({ readonly type: 'merge_salvage' } & IntegrationRequest)
   | ({ readonly type: 'report_conflicts' } & ReportRequest)
   | ({ readonly type: 'resolve_conflict' } & ResolveRequest)
   | Asks<'answer_gate', 'gate' | 'action'>

@@ -1,5 +1,5 @@
-// `decide` says what a command comes to in the state that a run is in: entries and objects for the trail, and an
-// answer. It changes nothing, and given the same state, command and context it always says the same.
+// `decide` turns a command into entries, objects and an answer. It changes nothing, and the same state, command and
+// context always give the same decision.
 import { type CheckpointId, type EnvelopeId, limits, ok, type Result } from '@parley/core'
 import type { EntryDraft, ProposedEntry, TrailObject } from '@parley/trail'
 import { isEventType } from '@parley/trail/events'
@@ -96,7 +96,6 @@ function decideBy(batch: Batch, command: Exclude<Command, { type: 'start' }>): R
   return refused ?? BY_AGENT[command.type](batch, caller, command as never)
 }
 
-/** The command of that type. */
 type Of<C extends { readonly type: string }, T extends C['type']> = Extract<C, { readonly type: T }>
 type OfRuntime = Exclude<RuntimeCommand, { type: 'start' }>
 

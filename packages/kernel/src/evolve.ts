@@ -1,11 +1,10 @@
-// `evolve` folds one record into the state of its run, in place. It is all there is to recovery: replaying a run's
-// records gives the state that they were decided in. It trusts the record, which `decide` made and the trail kept.
+// `evolve` folds one record into the state of its run, in place. Replaying a run's records is all there is to recovery;
+// records are trusted here.
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EventType } from '@parley/trail/events'
 import { budgetFolds, countEntry } from './budget/charge.ts'
 import { checkpointFolds } from './checkpoint/evolve.ts'
 import { envelopeFolds } from './envelope/evolve.ts'
-import { escalationFolds } from './highway/escalation-evolve.ts'
 import { highwayFolds } from './highway/evolve.ts'
 import { integrationFolds } from './integration/evolve.ts'
 import { evolveObject } from './objects.ts'
@@ -32,7 +31,6 @@ const FOLDS: Folds = {
   ...taskFolds,
   ...userFolds,
   ...highwayFolds,
-  ...escalationFolds,
   ...budgetFolds,
   ...quarantineFolds,
 }

@@ -16,7 +16,6 @@ export const kernelLimits = {
   reasonLength: 4096,
   refLength: 256,
   waitingSignals: 4096,
-  /** Signals that were delivered to one workspace and are remembered, so that a repetition is recognised. */
   knownSignals: 1024,
   checkpoints: 1_048_576,
   filesChanged: 4096,
@@ -42,40 +41,28 @@ export const kernelLimits = {
   groupMembers: 4096,
   creationList: 1024,
   plainValues: 262_144,
-  /** Commands of one run that wait, or are held while the trail is not available. */
   queuedCommands: 4096,
-  /** Entries of one run that replay may leave out as isolated violations; beyond that the run is halted. */
   quarantined: 1024,
   groupCommands: 256,
-  /** Records of such a group; the trail's own batch limit is larger. */
   groupRecords: 1024,
-  /** Workspaces whose derived key is kept at hand (integrity/keyed.ts). */
   proofKeys: 4096,
-  /** Keys of content that one agent holds at once; each is handed over again when it is needed. */
   agentKeys: 1024,
   /** Milliseconds after which an alarm looks at the time again, so that a step of the wall clock is noticed. */
   alarmWait: 60_000,
   cachedRuns: 16,
   openingRuns: 4,
-  /** Users that the house knows; each once, for ever. */
   users: 16_384,
-  /** Escalations of one run that wait, whether they have a timeout or not. */
   openEscalations: 4096,
   /** Entries behind the newest kept state after which the next one is kept, as soon as the run rests. */
   stateCacheEntries: 32_768,
   /** Times that many entries after which the run waits while the next one is kept. */
   stateCacheOverdue: 4,
-  /** The part of that many entries for which a stop keeps another one; fewer are read again in no time. */
   stateCacheStop: 1 / 16,
-  /** Values of a state that are written or read at once before others get their turn. */
   stateCachePiece: 16_384,
-  /** Bytes of a state that are proven at once, for the same reason. */
   stateProofPiece: 4 * 1024 * 1024,
-  /** Runs whose storage failed and that are remembered; the oldest beyond that is tried at the next look. */
   storageFaults: 256,
   /** The longest wait before something that failed is tried again, in milliseconds. */
   storageRetry: 6 * 60 * 60_000,
-  /** Recorded violations of one run, and those of all runs that are remembered as recorded. */
   reportedViolations: 16,
   knownViolations: 4096,
   houseEntries: 1_000_000,
@@ -97,7 +84,6 @@ export const kernelDefaults = {
   redeliveryBase: 1000,
   /** Waits before a commit is tried again (W-REC-07), in milliseconds. */
   commitRetries: [50, 100, 200],
-  /** For so long a run rests before its state is kept, in milliseconds. */
   stateCacheRest: 1000,
   /** Behind the opening of a runtime, before it looks what is left to do about the storage of runs, in milliseconds. */
   storageStart: 5000,

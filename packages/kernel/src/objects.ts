@@ -1,12 +1,12 @@
-// Objects of the content store: what entries refer to by id, and the two kinds of fact that have no entry at all,
-// consumed-markers and working memory (wacp-mechanisms 0.4). An object comes before its entry in the same batch.
+// The content store: what entries refer to by id, and the facts without an entry, consumed-markers and working memory
+// (wacp-mechanisms 0.4). An object comes before its entry in the same batch.
 import { type EnvelopeId, invariant, type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
 import type { TrailObject } from '@parley/trail'
 import { applyUsage, type UsageRecord } from './budget/charge.ts'
 import { onItsWay, removeFromInbox } from './envelope/envelope.ts'
 import type { AnswerRecord } from './highway/answer.ts'
 import type { Highway } from './highway/config.ts'
-import { answerEscalation } from './highway/escalation-evolve.ts'
+import { answerEscalation } from './highway/escalation.ts'
 import { openSalvage, type PausedIntegration, type ResultRecord } from './integration/integration.ts'
 import { missingDirective } from './integrity/object-proof.ts'
 import type { Run } from './run/run.ts'
@@ -125,7 +125,6 @@ export function claim<T>(run: Run, id: string, kind: ObjectKind): T {
   return object.value as T
 }
 
-/** What was stored for a workspace before its own entry: its directive and its first working memory. */
 export function claimInitial(run: Run, workspace: Workspace): void {
   const directive = run.staged.get(directiveKey(workspace.id))
   // Its entry names the directive that was written with it: without that, the work would begin with nothing to do.

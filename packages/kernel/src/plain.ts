@@ -1,9 +1,8 @@
-// What a caller hands in becomes a frozen copy of plain JSON before anything looks at it: nobody changes it afterwards,
-// and it has a canonical form. Members that are undefined are left out.
+// Frozen copies of plain JSON of what callers hand in: nobody changes them afterwards, and they have a canonical form.
+// Undefined members are left out.
 import { limits } from '@parley/core'
 import { kernelLimits } from './limits.ts'
 
-/** The deepest nesting of a caller's value; records put a few levels around it. */
 const depth = limits.canonicalDepth - 8
 
 const notPlain = Symbol('not plain')

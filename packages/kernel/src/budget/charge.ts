@@ -1,11 +1,11 @@
 // How use adds up in the fold (W-BUDGET-03, -07): on the workspace itself and on every delegate above it. Whoever
 // crosses a mark of its budget by it is marked, for `due` to deal with.
-import { parseTimestamp, type Ticks, ticksPerMillisecond } from '@parley/core'
+import { type Ticks, ticksPerMillisecond } from '@parley/core'
 import type { EntryDraft } from '@parley/trail'
 import type { BudgetDimension, EventBody, EventType } from '@parley/trail/events'
 import type { CheckpointRecord } from '../checkpoint/checkpoint.ts'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
-import { type Folds, knownWorkspace, type Run, workspaceOf } from '../run/run.ts'
+import { type Folds, knownWorkspace, type Run, ticksOf, workspaceOf } from '../run/run.ts'
 import type { WaitingSignal } from '../signal/signal.ts'
 import { ended, isRoot, subtree, type Workspace } from '../workspace/workspace.ts'
 import { excludeOutage } from './clock.ts'
@@ -62,7 +62,6 @@ function chargeAbove(run: Run, parent: Workspace | null, what: keyof Amounts, am
   }
 }
 
-/** The terminal state of a workspace: its live context is gone, and no mark of it is dealt with any more. */
 export function closeMeter(run: Run, workspace: Workspace): void {
   run.marked.delete(workspace)
   const context = workspace.meter?.context ?? 0
@@ -135,7 +134,7 @@ export function countEntry(run: Run, entry: EntryDraft): void {
   const workspace = entry.workspace === null ? undefined : run.workspaces.get(entry.workspace)
   if (!workspace || workspace.counts === 0) return
   if (workspace.counts & COUNTS.silence) {
-    workspace.lastEntry = parseTimestamp(entry.timestamp)!
+    workspace.lastEntry = ticksOf(entry)
     if (entry.event_type !== 'liveness_warning') workspace.lastActivity = workspace.lastEntry
   }
   if (workspace.counts & COUNTS.trailBytes && !FREE.has(entry.event_type)) {
@@ -211,7 +210,7 @@ export const budgetFolds: Folds = {
 
   recovery_completed(run, body, entry) {
     if (body.content_proof !== undefined) run.contentProven = true
-    const to = parseTimestamp(entry.timestamp)!
+    const to = ticksOf(entry)
     const from = (to - body.downtime * ticksPerMillisecond) as Ticks
     for (const workspace of run.workspaces.values()) excludeOutage(workspace, from, to)
   },

@@ -1,6 +1,5 @@
-// Time accounting from the timestamps of transitions (W-LIFE-04, W-BUDGET-01, -03, W-REC-20): the timeout's clock,
-// compute time, wall time, silence; and the moments at which each of them runs out. All of it is ticks; durations are
-// whole milliseconds.
+// Clocks computed from the timestamps of transitions (W-LIFE-04, W-BUDGET-01, -03, W-REC-20), and when each runs out.
+// Internally ticks; durations are whole milliseconds.
 import { deadline, durationMs, type Ticks, ticksPerMillisecond } from '@parley/core'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { subtree, type Workspace } from '../workspace/workspace.ts'
@@ -35,7 +34,6 @@ export function timeoutAt(workspace: Workspace): Ticks | undefined {
   return (deadline(since, timeout) - spent.active - spent.blocked - spent.conflicted) as Ticks
 }
 
-/** Milliseconds that its timeout leaves it, the paused clock's rest included; null for the root. */
 export function timeoutLeft(workspace: Workspace, now: Ticks): number | null {
   const { timeout, status, created } = workspace
   if (timeout === null) return null

@@ -1,7 +1,6 @@
-// What happens at the marks of a budget: the warning (W-BUDGET-04), and the failure at the limit (W-BUDGET-05,
-// W-SIG-13).
-import { compile, type Ticks, Type } from '@parley/core'
-import { BUDGET_DIMENSIONS, type BudgetDimension } from '@parley/trail/events'
+// The warning (W-BUDGET-04) and the failure at a limit (W-BUDGET-05), with its reason (W-SIG-13).
+import { compile, type Static, type Ticks, Type } from '@parley/core'
+import { BUDGET_DIMENSIONS } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import type { Run } from '../run/run.ts'
@@ -11,7 +10,6 @@ import { type BudgetMark, crossedMark, markAt } from './charge.ts'
 import { clockAt } from './clock.ts'
 import { CLOCK_OF, charged, limitOf, type TimeDimension } from './meter.ts'
 
-/** Budgets act in `active` and `blocked` only; elsewhere a crossed mark waits. */
 function acts(workspace: Workspace): boolean {
   return STATE_RULES[workspace.status].clocks.wallTime
 }
@@ -58,15 +56,6 @@ function write(batch: Batch, workspace: Workspace, { type, dimension, consumed, 
   })
 }
 
-export const RESOURCE_REASONS = ['budget_warning', 'budget_exceeded'] as const
-
-export interface ResourceReason {
-  readonly kind: (typeof RESOURCE_REASONS)[number]
-  readonly dimension: BudgetDimension
-  readonly consumed: number
-  readonly limit: number
-}
-
 const Usage = Type.Object(
   {
     dimension: Type.Enum([...BUDGET_DIMENSIONS]),
@@ -76,13 +65,17 @@ const Usage = Type.Object(
   { additionalProperties: false },
 )
 const usages = compile(Usage, { name: 'resource reason' })
+const KINDS = ['budget_warning', 'budget_exceeded'] as const
+
+/** W-SIG-13: what was used of which limit, of an agent near a limit or of the runtime at one. */
+export type ResourceReason = Readonly<Static<typeof Usage>> & { readonly kind: (typeof KINDS)[number] }
 
 export function resourceReason({ kind, dimension, consumed, limit }: ResourceReason): string {
   return `${kind}: ${JSON.stringify({ dimension, consumed, limit })}`
 }
 
 export function parseResourceReason(reason: string): ResourceReason | undefined {
-  const kind = RESOURCE_REASONS.find(each => reason.startsWith(`${each}: `))
+  const kind = KINDS.find(each => reason.startsWith(`${each}: `))
   if (!kind) return undefined
   try {
     const usage: unknown = JSON.parse(reason.slice(kind.length + 2))

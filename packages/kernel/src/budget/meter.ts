@@ -69,40 +69,27 @@ export const AMOUNT_OF: { readonly [D in Exclude<BudgetDimension, TimeDimension>
   cost_limit: 'cost',
 }
 
+const PART_OF = {
+  token_limit: 'compute_budget',
+  compute_timeout: 'compute_budget',
+  wall_time_limit: 'compute_budget',
+  context_limit: 'memory_budget',
+  checkpoint_limit: 'storage_budget',
+  trail_limit: 'storage_budget',
+  bandwidth_limit: 'network_budget',
+} as const satisfies { readonly [D in Exclude<BudgetDimension, 'cost_limit'>]: keyof Budget }
+
+type Limits = { readonly [D in BudgetDimension]?: number } | undefined
+
 export function limitOf(budget: Budget | undefined, dimension: BudgetDimension): number | undefined {
-  switch (dimension) {
-    case 'token_limit':
-    case 'compute_timeout':
-    case 'wall_time_limit':
-      return budget?.compute_budget?.[dimension]
-    case 'context_limit':
-      return budget?.memory_budget?.[dimension]
-    case 'checkpoint_limit':
-    case 'trail_limit':
-      return budget?.storage_budget?.[dimension]
-    case 'bandwidth_limit':
-      return budget?.network_budget?.[dimension]
-    case 'cost_limit':
-      return budget?.cost_limit
-  }
+  if (dimension === 'cost_limit') return budget?.cost_limit
+  return (budget?.[PART_OF[dimension]] as Limits)?.[dimension]
 }
 
 export function withLimit(budget: Budget | undefined, dimension: BudgetDimension, limit: number): Budget {
-  switch (dimension) {
-    case 'token_limit':
-    case 'compute_timeout':
-    case 'wall_time_limit':
-      return { ...budget, compute_budget: { ...budget?.compute_budget, [dimension]: limit } }
-    case 'context_limit':
-      return { ...budget, memory_budget: { ...budget?.memory_budget, [dimension]: limit } }
-    case 'checkpoint_limit':
-    case 'trail_limit':
-      return { ...budget, storage_budget: { ...budget?.storage_budget, [dimension]: limit } }
-    case 'bandwidth_limit':
-      return { ...budget, network_budget: { ...budget?.network_budget, [dimension]: limit } }
-    case 'cost_limit':
-      return { ...budget, cost_limit: limit }
-  }
+  if (dimension === 'cost_limit') return { ...budget, cost_limit: limit }
+  const part = PART_OF[dimension]
+  return { ...budget, [part]: { ...budget?.[part], [dimension]: limit } }
 }
 
 export function limitsOf(budget: Budget | undefined): readonly (readonly [BudgetDimension, number])[] {

@@ -6,18 +6,9 @@ import { clockTicks, wholeMilliseconds } from './clock.ts'
 import { charged, limitsOf } from './meter.ts'
 
 /** What it used itself; times in milliseconds. Bytes are counted only where a limit asks for them. */
-export interface MeterView {
-  readonly tokens: number
-  readonly compute_time: number
-  readonly wall_time: number
-  readonly context: number
-  readonly checkpoint_bytes: number
-  readonly trail_bytes: number
-  readonly bandwidth: number
-  readonly cost: number
-}
+export type MeterView = ReturnType<typeof viewMeter>
 
-export function viewMeter(workspace: Workspace, now: Ticks): MeterView {
+export function viewMeter(workspace: Workspace, now: Ticks) {
   const { meter } = workspace
   return Object.freeze({
     tokens: meter?.tokens ?? 0,
@@ -47,17 +38,9 @@ export function viewLimits(workspace: Workspace, now: Ticks): LimitsView {
   return Object.freeze(Object.fromEntries(limits))
 }
 
-/** The sum over workspaces, and how many of them crossed the mark of a budget. */
-export interface GroupUsage {
-  readonly members: number
-  readonly tokens: number
-  readonly cost: number
-  readonly compute_time: number
-  readonly wall_time: number
-  readonly warned: number
-}
+export type GroupUsage = ReturnType<typeof usageOf>
 
-export function usageOf(members: readonly Workspace[], now: Ticks): GroupUsage {
+export function usageOf(members: readonly Workspace[], now: Ticks) {
   const sum = (amount: (meter: MeterView) => number) =>
     members.reduce((total, member) => total + amount(viewMeter(member, now)), 0)
   return Object.freeze({

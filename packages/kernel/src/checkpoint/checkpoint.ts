@@ -1,4 +1,5 @@
-// The checkpoint (W-CP-01): what an agent hands in, what the content store keeps, and what the kernel remembers of it.
+// The checkpoint (W-CP-01), and its proof (W-SEC-09, W-CP-13): checked before content is shown or integrated. An
+// integrator brings the proof alone, since commands wait in queues and contents can be large.
 import { type CheckpointId, type Static, Type, type WorkspaceId } from '@parley/core'
 import {
   bodyLimits,
@@ -80,7 +81,6 @@ export interface Evidence {
   readonly proof: Proof | null
 }
 
-/** Why an integration was refused that brought no evidence, or that of another checkpoint. */
 export const EVIDENCE_MISSING = 'evidence_missing'
 
 /** Over every field but the time, unexpected ones included, with the key of the workspace that made it. */

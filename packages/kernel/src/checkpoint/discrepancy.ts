@@ -1,5 +1,5 @@
-// What an agent says it used, against the meter (W-CP-10): amounts since its checkpoint before. A report that differs
-// is kept as it is, and the difference is on record; limits are enforced on the meter alone.
+// What an agent reports it used since its last checkpoint, against the meter (W-CP-10). A difference is on record;
+// limits are enforced on the meter alone.
 import type { CheckpointId, Ticks } from '@parley/core'
 import { type ResourceUsage, USAGE_FIELDS, type UsageField } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
@@ -34,7 +34,6 @@ function exact(amount: number): number {
   return Math.max(0, Number(amount.toFixed(9)))
 }
 
-/** One entry for each field that differs by more than the tolerance, a percentage of what the meter says. */
 export function writeDiscrepancies(
   batch: Batch,
   workspace: Workspace,

@@ -1,6 +1,5 @@
-// What time brings (W-CLOCK-05): timeouts, the idle watchdog, budgets, the end of a grace, silence, gates, escalations.
-// The runtime keeps one alarm for each run, set to the earliest of them; `due` then deals with what is due first, one
-// at a time.
+// What time brings (W-CLOCK-05): timeouts, budgets, grace, silence, gates, escalations. One alarm for each run rings at
+// the earliest; `due` deals with one at a time.
 import {
   formatTimestamp,
   type GateId,

@@ -1,10 +1,9 @@
 // What envelope entries do to the state.
 import { type EnvelopeId, invariant, type WorkspaceId } from '@parley/core'
 import { countDelivered } from '../budget/charge.ts'
-import { answerLost } from '../highway/escalation-evolve.ts'
+import { answerLost } from '../highway/escalation.ts'
 import { claim } from '../objects.ts'
-import { ticksOf } from '../recovery/trace.ts'
-import { type Folds, knownWorkspace, type Run } from '../run/run.ts'
+import { type Folds, knownWorkspace, type Run, ticksOf } from '../run/run.ts'
 import { dropTermination, loseTermination, startTermination, tellTermination } from '../workspace/terminate.ts'
 import { type Envelope, type EnvelopeRecord, emptyInbox } from './envelope.ts'
 

@@ -1,7 +1,5 @@
-// The proof of an envelope (W-SEC-07, AMB-17): over every field but `status` and `integrity`, with the sender's key. It
-// is made when the runtime has assigned the last field, and checked again before placement (W-ENV-08). A sender may
-// bring a proof of its own over what it hands in (W-ENV-05 check 3), so that nothing between it and the runtime changes
-// a word.
+// The proof of an envelope (W-SEC-07, AMB-17), checked again before placement (W-ENV-08), and a sender's own proof of
+// its draft (W-ENV-05 check 3).
 import { timingSafeEqual } from 'node:crypto'
 import { type EnvelopeId, ok, type Result, type WorkspaceId } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'

@@ -116,7 +116,6 @@ function check(batch: Batch, sender: Workspace, submitted: unknown, without?: Co
   return { draft, receiver, right }
 }
 
-/** Check 2, as far as it is the same for what humans inject. */
 export function structured(batch: Batch, sender: Workspace, submitted: unknown): EnvelopeDraft | Rejection {
   const structure = envelopeDrafts.check(submitted)
   if (!structure.ok) return invalid(structure.error.message)

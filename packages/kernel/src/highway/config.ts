@@ -1,5 +1,5 @@
-// The highway's configuration (W-HWY-01, -14, -15): four capabilities, each switchable; three presets; overrides per
-// gate. A draft expands into a configuration with everything said before the run starts, and the run keeps that.
+// The highway's configuration (W-HWY-01, -14, -15): a preset and explicit fields expand into a configuration that the
+// run keeps.
 import { compile, ok, type Result, type Static, Type } from '@parley/core'
 import {
   ESCALATION_FALLBACKS,

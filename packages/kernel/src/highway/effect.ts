@@ -16,7 +16,6 @@ import { decideAbort } from '../workspace/failure.ts'
 import { decideTerminate } from '../workspace/terminate.ts'
 import type { GateModifications, Paused, Resolution } from './gate.ts'
 
-/** Who ended a gate and how, as far as its effect depends on it. */
 export type Ending = Pick<Resolution, 'action' | 'actor' | 'modifications'>
 
 export function carryOut(batch: Batch, waiting: Paused, { actor, modifications }: Ending): Result<unknown> {

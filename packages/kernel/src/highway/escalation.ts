@@ -1,5 +1,5 @@
-// Escalations (W-HWY-20 to -22, W-SIG-12): an agent asks the owner of its workspace. Whom it waits for is the owner at
-// each moment; how that user stands decides whether it is with them, queued or rejected.
+// Escalations (W-HWY-20 to -22, W-SIG-12): an agent, or the coordinator (§6.5, §10.1), asks the present owner of a
+// workspace, who may be there, away or gone.
 import {
   deadline,
   durationMs,
@@ -20,6 +20,7 @@ import { knownWorkspace, type Run, rootOf } from '../run/run.ts'
 import { byProtocol, writeFailure } from '../workspace/failure.ts'
 import { operand } from '../workspace/operation.ts'
 import { ended, isRoot, type Workspace } from '../workspace/workspace.ts'
+import type { AnswerRecord } from './answer.ts'
 
 export interface Escalation {
   readonly signal: SignalId
@@ -64,13 +65,11 @@ export function firstEscalationDeadline(run: Run): Ticks | undefined {
   return undefined
 }
 
-/** Whether the highway can take one more; asked before the signal is recorded. */
 export function escalationLimit(run: Run): Refusal | undefined {
   const full = run.highway.escalation.enabled && run.escalations.size >= kernelLimits.openEscalations
   return full ? limitReached('escalations that wait', kernelLimits.openEscalations) : undefined
 }
 
-/** After the signal of a workspace was recorded and delivered: the highway's part. */
 export function writeEscalated(batch: Batch, from: Workspace, signal: SignalId, reason: string): void {
   const { highway } = batch.run
   // W-LIFE-04: what comes from a sealed workspace is on record only.
@@ -196,7 +195,6 @@ export function writeResolved(
 }
 
 export interface Consulted {
-  /** Names the question, as the id of a signal names an agent's. */
   readonly signal: SignalId
 }
 
@@ -218,4 +216,20 @@ export function decideConsult(
   const signal = batch.newId<SignalId>('sig')
   writeReceived(batch, target.value, signal, clip(reason, kernelLimits.reasonLength), actorOf(caller))
   return ok({ signal })
+}
+
+export function answerEscalation(run: Run, { signal, user, envelope }: AnswerRecord): void {
+  const escalation = run.escalations.get(signal)
+  if (escalation) escalation.answer = { user, envelope }
+}
+
+/** The envelope will never arrive: the question waits again. */
+export function answerLost(run: Run, envelope: string): void {
+  for (const escalation of run.escalations.values())
+    if (escalation.answer?.envelope === envelope) escalation.answer = undefined
+}
+
+export function dropEscalations(run: Run, workspace: Workspace): void {
+  for (const { signal, workspace: from } of run.escalations.values())
+    if (from === workspace.id) run.escalations.delete(signal)
 }

@@ -7,7 +7,6 @@ import {
   type GateId,
   type GraphId,
   invariant,
-  parseTimestamp,
   type Result,
   type TaskId,
   type Ticks,
@@ -18,11 +17,10 @@ import type { Batch } from '../batch.ts'
 import type { AgentCommand } from '../command.ts'
 import { kernelLimits } from '../limits.ts'
 import { limitReached, type Refusal, refusal } from '../refusal.ts'
-import { knownWorkspace, type Run } from '../run/run.ts'
+import { knownWorkspace, type Run, ticksOf } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import { addresseeOf, referenceTo, subjectOf, type TaskSubject } from './subject.ts'
 
-/** What is paused, with everything that it takes to carry it out. Callers' drafts are kept as they came. */
 export type Paused =
   | { readonly type: 'task_approval'; readonly task: TaskId }
   | { readonly type: 'workspace_create'; readonly caller: WorkspaceId; readonly draft: unknown }
@@ -32,9 +30,7 @@ export type Paused =
       readonly caller: WorkspaceId
       readonly source: WorkspaceId
       readonly strategy: string
-      /** The caller asked to accept at once, not only to begin. */
       readonly accept: boolean
-      /** What else begin and accept take (integration/integration.ts). */
       readonly basis?: string
       /** The source has failed, and this checkpoint of it is to be saved. */
       readonly mode?: 'salvage'
@@ -48,7 +44,6 @@ export type Paused =
       readonly source: WorkspaceId
       readonly mode?: 'salvage'
       readonly conflict: string
-      /** How many proposals for this conflict came before. */
       readonly proposal: number
       readonly strategy: string
       readonly resolution: string
@@ -58,7 +53,6 @@ export type Paused =
       readonly caller: WorkspaceId
       readonly workspace: WorkspaceId
       readonly reason: string
-      /** Where it is part of a larger operation: a batch abort, the cancelling of a task. */
       readonly group?: string
       readonly task?: TaskId
       /** It is asked to wind down first (W-TERM-01). */
@@ -87,7 +81,6 @@ export interface GateRecord {
   readonly paused: Paused
 }
 
-/** How an earlier gate about the same subject ended by fallback. */
 export interface Guard {
   readonly gate: GateId
   readonly fallback: GateFallback
@@ -111,7 +104,6 @@ export type GateVerdict = 'proceed' | 'rejected' | { readonly waits: GateId }
 
 /** The answer of an operation that the guard may turn into nothing: what came of it (W-HWY-11). */
 export interface GuardedOutcome {
-  /** `rejected`: a fallback rejected the same request before, and nothing was done. */
   readonly outcome: 'applied' | 'rejected'
 }
 
@@ -140,9 +132,8 @@ export function gate(batch: Batch, paused: Paused, options: GateOptions = {}): G
   const place = { paused, workspace, graph }
   const addressee = addresseeOf(run, batch.context.users, place, options.injectedBy)
   const record: GateRecord = { subject: about.value, paused }
+  const opened = ticksOf({ timestamp: batch.at })
   const { timeout, fallback } = setting
-  const opened = parseTimestamp(batch.at)
-  invariant(opened !== undefined, 'the batch stamps its entries')
   batch.store('gate', id, record)
   batch.add('gate_triggered', about.workspace, 'protocol', {
     gate_id: id,
@@ -238,19 +229,16 @@ function askedBy(run: Run, paused: Paused): WorkspaceId | undefined {
   return paused.type === 'task_approval' ? undefined : paused.caller
 }
 
-/** Notes what carrying out the paused transition came to, for whoever asked for it. */
 export function noteResult(batch: Batch, ended: Gate, result: Result<unknown>): void {
   const outcome = batch.gatesEnded.get(ended.id)
   invariant(outcome, 'a gate ends before its effect')
   batch.gatesEnded.set(ended.id, { ...outcome, result })
 }
 
-/** Where its entries are filed; null for `task_approval`. */
 export function workspaceOfGate(run: Run, { workspace }: Gate): Workspace | null {
   return workspace === null ? null : knownWorkspace(run, workspace)
 }
 
-/** Gates that wait, by this batch's own entries too, in order of their opening. */
 export function* pendingGates(batch: Batch): Generator<Gate> {
   for (const gates of [batch.run.gates.values(), batch.gatesOpened])
     for (const each of gates) if (isPending(batch, each)) yield each
@@ -295,7 +283,6 @@ export function guardKey(type: GateType, subject: string): string {
   return `${type} ${subject}`
 }
 
-/** Which gate a command may open; a resolution of a conflict asks for one even where the type is off. */
 const GATED_BY: { readonly [Type in AgentCommand['type']]?: GateType } = {
   submit_graph: 'task_approval',
   add_tasks: 'task_approval',
@@ -312,7 +299,6 @@ const GATED_BY: { readonly [Type in AgentCommand['type']]?: GateType } = {
   terminate: 'workspace_abort',
 }
 
-/** Gates are bounded: while too many wait, nothing that could open another is begun. */
 export function gatesFull(run: Run, { type }: AgentCommand): Refusal | undefined {
   if (run.gates.size < kernelLimits.pendingGates) return undefined
   const needed = GATED_BY[type]
@@ -320,7 +306,6 @@ export function gatesFull(run: Run, { type }: AgentCommand): Refusal | undefined
   return limitReached('gates that wait', kernelLimits.pendingGates)
 }
 
-/** The operation is carried out when the gate is approved, and a notice says so. */
 export function gated(gate: GateId): Refusal {
   return refusal('gated', `This waits for a human: gate ${gate}.`, { gate })
 }

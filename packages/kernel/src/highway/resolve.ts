@@ -1,5 +1,5 @@
-// How gates end (W-HWY-07, -09, -10): by a human, by the coordinator, or by their fallback. The end is on record first;
-// then what the gate held up is carried out by the ordinary operation, checks included, since time has passed.
+// How gates end (W-HWY-07, -09, -10): the end is recorded first, then the ordinary operation runs with all its checks,
+// since time has passed.
 import { durationMs, type GateId, ok, type Result } from '@parley/core'
 import { type Capability, GATE_ACTIONS, type GateType } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
@@ -92,18 +92,13 @@ function notPending(gate: unknown): Result<never> {
 /** The coordinator's answer to a gate that its fallback handed over (W-HWY-10). */
 export function decideAnswerGate(batch: Batch, caller: Workspace, id: unknown, action: unknown): Result<GateOutcome> {
   if (!isRoot(caller))
-    return batch.deny(caller, {
-      capability: 'operation:answer_gate',
-      action: 'answer_gate',
-      reason: 'permission_denied',
+    return batch.denyOperation(caller, 'answer_gate', {
       message: `The ${caller.role} in ${caller.id} answers no gates; the coordinator does.`,
     })
   const gate = batch.run.gates.get(id as GateId)
   if (!gate) return notPending(id)
   if (gate.handedOver === undefined)
-    return batch.deny(caller, {
-      capability: 'operation:answer_gate',
-      action: 'answer_gate',
+    return batch.denyOperation(caller, 'answer_gate', {
       target: gate.id,
       reason: 'not_permitted',
       code: 'invalid_state',

@@ -34,7 +34,6 @@ export interface TaskSubject extends TaskText {
   readonly status: 'draft'
 }
 
-/** `task`: the draft that a `task_approval` gate is about, which is as new as its gate. */
 export function subjectOf(batch: Batch, paused: Paused, task?: TaskSubject): Subject {
   const { run } = batch
   switch (paused.type) {

@@ -1,15 +1,6 @@
 // A gate that waits, as hosts show it (W-HWY-04, -06): everything that the human needs to decide, with whom it waits
 // for now.
-import {
-  formatTimestamp,
-  type GateId,
-  type GraphId,
-  type SignalId,
-  type TaskId,
-  type Timestamp,
-  type WorkspaceId,
-} from '@parley/core'
-import type { EscalationFallback, GateFallback, GateType } from '@parley/trail/events'
+import { formatTimestamp } from '@parley/core'
 import type { UserDirectory } from '../batch.ts'
 import { knownWorkspace, type Run } from '../run/run.ts'
 import { availability, type Escalation, escalationDeadline } from './escalation.ts'
@@ -17,30 +8,10 @@ import { type Gate, gateDeadline } from './gate.ts'
 import { MODIFIABLE } from './modify.ts'
 import { addresseeOf } from './subject.ts'
 
-export interface GateView {
-  readonly id: GateId
-  readonly type: GateType
-  readonly subject: unknown
-  readonly subject_id: string
-  readonly workspace: WorkspaceId | null
-  readonly task_ref: TaskId | null
-  readonly graph_ref: GraphId | null
-  readonly timestamp: Timestamp
-  /** Milliseconds; null waits without end. */
-  readonly timeout: number | null
-  readonly fallback: GateFallback
-  /** When the fallback acts, or the coordinator's silence counts; null where it waits without end. */
-  readonly deadline: Timestamp | null
-  readonly addressee: string
-  /** Nobody answered in time, and it fell to the coordinator; a human may still answer it. */
-  readonly handed_over: boolean
-  /** How many are ahead of it in its addressee's queue; the one with 0 is presented. */
-  readonly queue_position: number
-  readonly modifiable: readonly string[]
-}
+export type GateView = ReturnType<typeof viewGate> & { readonly subject: unknown }
 
 /** All that wait, in order of their opening; the subjects are the content store's. */
-export function viewGates(run: Run, users: UserDirectory | undefined): readonly Omit<GateView, 'subject'>[] {
+export function viewGates(run: Run, users: UserDirectory | undefined): readonly ReturnType<typeof viewGate>[] {
   const queues = new Map<string, number>()
   return [...run.gates.values()].map(gate => {
     const addressee = addresseeOf(run, users, gate)
@@ -50,9 +21,9 @@ export function viewGates(run: Run, users: UserDirectory | undefined): readonly 
   })
 }
 
-function viewGate(gate: Gate, addressee: string, ahead: number): Omit<GateView, 'subject'> {
+function viewGate(gate: Gate, addressee: string, ahead: number) {
   const deadline = gateDeadline(gate)
-  return {
+  return Object.freeze({
     id: gate.id,
     type: gate.type,
     subject_id: gate.subject,
@@ -62,12 +33,15 @@ function viewGate(gate: Gate, addressee: string, ahead: number): Omit<GateView, 
     timestamp: formatTimestamp(gate.opened),
     timeout: gate.timeout,
     fallback: gate.fallback,
+    /** When the fallback acts, or the coordinator's silence counts; null where it waits without end. */
     deadline: deadline === undefined ? null : formatTimestamp(deadline),
     addressee,
+    /** It fell to the coordinator; a human may still answer it. */
     handed_over: gate.handedOver !== undefined,
+    /** How many are ahead in its addressee's queue; the one with 0 is presented. */
     queue_position: ahead,
     modifiable: isSalvage(gate) ? [] : MODIFIABLE[gate.type],
-  }
+  })
 }
 
 /** W-HWY-08: there is one strategy for it. */
@@ -75,27 +49,13 @@ function isSalvage({ paused }: Gate): boolean {
   return paused.type === 'integration' && paused.mode === 'salvage'
 }
 
-export interface EscalationView {
-  readonly signal: SignalId
-  readonly workspace: WorkspaceId
-  readonly reason: string
-  readonly received: Timestamp
-  /** When the fallback acts; null where it waits without end. */
-  readonly deadline: Timestamp | null
-  readonly fallback: EscalationFallback
-  readonly addressee: string
-  /** The addressee is away and gets it on return. */
-  readonly queued: boolean
-  /** The addressee is deactivated: nobody can answer it as its owner. */
-  readonly rejected: boolean
-  readonly answered: boolean
-}
+export type EscalationView = ReturnType<typeof viewEscalation>
 
 export function viewEscalations(run: Run, users: UserDirectory | undefined): readonly EscalationView[] {
   return Object.freeze([...run.escalations.values()].map(each => viewEscalation(run, users, each)))
 }
 
-function viewEscalation(run: Run, users: UserDirectory | undefined, escalation: Escalation): EscalationView {
+function viewEscalation(run: Run, users: UserDirectory | undefined, escalation: Escalation) {
   const { signal, workspace, reason, received, answer } = escalation
   const deadline = escalationDeadline(run, escalation)
   const addressee = knownWorkspace(run, workspace).owner
@@ -108,7 +68,9 @@ function viewEscalation(run: Run, users: UserDirectory | undefined, escalation: 
     deadline: deadline === undefined ? null : formatTimestamp(deadline),
     fallback: run.highway.escalation.fallback,
     addressee,
+    /** The addressee is away and gets it on return. */
     queued: standing === 'away',
+    /** The addressee is deactivated: nobody can answer it as its owner. */
     rejected: standing === 'gone',
     answered: answer !== undefined,
   })

@@ -1,6 +1,5 @@
-// The house run: one in each profile, whose root never closes while it is the house and whose coordinator is the node.
-// What belongs to no live run is recorded here, and here users are kept. At a size limit a successor takes over; its
-// context names the old head and brings the users along.
+// The house run of a profile: the node coordinates it, users live in it, and what belongs to no live run is recorded in
+// it. At a size limit a successor takes over, with the old head and the users in its context.
 import { invariant, type ObjectId, ok, type Result, type RunId, unwrap } from '@parley/core'
 import type { ProposedEntry, RunTrail } from '@parley/trail'
 import type { Command } from '../command.ts'
@@ -13,13 +12,11 @@ export const HOUSE_KEY = 'house'
 
 interface HouseContext {
   readonly house: true
-  /** The end of the house before this one. */
   readonly previous: { readonly run: RunId; readonly seq: number; readonly hash: string | null } | null
   readonly users?: readonly CarriedUser[]
 }
 
 interface HouseHost {
-  /** Who answers for it: the node's operator. */
   readonly owner: string
   newId(): RunId
   start(draft: RunDraft, id: RunId): Promise<Result<RunHandle>>
@@ -33,7 +30,6 @@ export class House {
   readonly #host: HouseHost
   readonly #limit: number
   #run: RunId
-  /** As far as the answers tell. */
   #seq: number
   #rotating: Promise<Result<void>> | undefined
   /** A successor is founded only when all of this has arrived. */
@@ -69,7 +65,6 @@ export class House {
     return this.#run
   }
 
-  /** The trails of this house and of those before it, newest first. */
   async trails(): Promise<readonly RunTrail[]> {
     const trails: RunTrail[] = []
     for (let run: RunId | undefined = this.#run; run !== undefined; ) {
@@ -79,7 +74,6 @@ export class House {
     return trails
   }
 
-  /** Records entries that belong to no live run; they are system-level here. */
   record(entries: readonly ProposedEntry[]): Promise<Result<void>> {
     return this.submit({ type: 'record', entries: entries.map(atHouse) })
   }

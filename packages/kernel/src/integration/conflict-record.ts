@@ -1,5 +1,5 @@
-// Conflicts as they are kept and recorded (W-INT-11 to -13), in both modes: with the source in normal mode, with the
-// integration itself in salvage. How they are settled: conflict.ts and salvage-conflict.ts.
+// Conflicts as they are kept and recorded (W-INT-11 to -13): with the source in normal mode, with the integration
+// itself in salvage.
 import type { Result } from '@parley/core'
 import {
   bodyLimits,
@@ -15,7 +15,6 @@ import { type Run, workspaceOf } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import { openSalvage, type Salvage } from './integration.ts'
 
-/** Found by the runtime or the integrator. */
 export interface Finding {
   readonly type: ConflictType
   readonly resources: readonly string[]
@@ -54,7 +53,6 @@ export function proposalProblem(strategy: unknown, resolution: unknown): Result<
   return undefined
 }
 
-/** A gate about a conflict has opened; to be called when that is folded in. */
 export function countProposal(run: Run, paused: PausedConflict): void {
   const conflict = conflictAt(run, paused)
   if (conflict) conflict.proposals = paused.proposal + 1

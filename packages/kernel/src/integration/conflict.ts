@@ -28,7 +28,6 @@ export interface ResolveRequest {
   readonly conflict: unknown
   readonly strategy: unknown
   readonly resolution: unknown
-  /** The synthesised result of an `evaluated` merge; the newest one counts when the last conflict is settled. */
   readonly result?: unknown
 }
 
@@ -88,7 +87,6 @@ export function decideResolveConflict(
 /** `modify`: the strategy is the human's own, and not what the integrator proposed. */
 export type ConflictVerdict = 'approve' | 'modify' | 'reject'
 
-/** A `conflict_resolution` gate has ended; `actor` is a user, `system` or `fallback`. */
 export function writeConflictDecided(
   batch: Batch,
   paused: PausedConflict,
@@ -198,7 +196,6 @@ function fail(batch: Batch, settled: Case, actor: string, failure: Failure): Res
   return ok({ state: 'failed' })
 }
 
-/** A failure that a human decided at a gate, the coordinator to whom it fell, or the gate's fallback. */
 export function rejectedBy(batch: Batch, trigger: Failure['trigger'], actor: string): Failure {
   if (actor === 'fallback') return byProtocol(trigger)
   if (actor === 'system') return byOperation(trigger, rootOf(batch.run))

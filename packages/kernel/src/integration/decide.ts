@@ -9,11 +9,10 @@ import { writeDelivered, writeEmitted } from '../signal/signal.ts'
 import { byOperation, byProtocol, writeFailure } from '../workspace/failure.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import {
-  type AcceptRequest,
-  type BeginRequest,
   DECISIONS,
   type IntegrationDecision,
   type IntegrationOutcome,
+  type IntegrationRequest,
   openSalvage,
   type PausedIntegration,
   type SalvageOutcome,
@@ -36,7 +35,12 @@ import {
 } from './source.ts'
 
 /** W-INT-02 steps 2 to 5. `passed`: its gate was approved, or none stands in the way. */
-export function decideBegin(batch: Batch, caller: Workspace, request: BeginRequest, passed = false): Result<void> {
+export function decideBegin(
+  batch: Batch,
+  caller: Workspace,
+  request: IntegrationRequest,
+  passed = false,
+): Result<void> {
   const source = sourceIn(batch, caller, request.source, 'integrating')
   if (!source.ok) return source
   const begun = begin(batch, caller, source.value, request, { passed, accept: false })
@@ -47,7 +51,7 @@ export function decideBegin(batch: Batch, caller: Workspace, request: BeginReque
 export function decideIntegration(
   batch: Batch,
   caller: Workspace,
-  request: AcceptRequest & { readonly decision: IntegrationDecision },
+  request: IntegrationRequest & { readonly decision: IntegrationDecision },
   passed = false,
 ): Result<IntegrationOutcome> {
   const { decision } = request
@@ -89,7 +93,7 @@ function begin(
   batch: Batch,
   caller: Workspace,
   source: Workspace,
-  request: AcceptRequest,
+  request: IntegrationRequest,
   { passed, accept }: { readonly passed: boolean; readonly accept: boolean },
 ): Result<Begun> {
   const strategy = INTEGRATION_STRATEGIES.find(each => each === request.strategy)
@@ -139,7 +143,7 @@ function accept(
   batch: Batch,
   caller: Workspace,
   source: Workspace,
-  request: AcceptRequest,
+  request: IntegrationRequest,
   passed: boolean,
 ): Result<IntegrationOutcome> {
   const open = source.integration
@@ -166,7 +170,7 @@ function accept(
   return ok({ state: 'closed', conflicts: [] })
 }
 
-function requestProblem(request: AcceptRequest, strategy: IntegrationStrategy): Result<never> | undefined {
+function requestProblem(request: IntegrationRequest, strategy: IntegrationStrategy): Result<never> | undefined {
   const { basis, result, baseAware } = request
   const unfit = basisProblem(basis)
   if (unfit) return unfit

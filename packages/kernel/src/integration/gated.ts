@@ -12,7 +12,6 @@ import { integratorOf, type PausedIntegration, salvageAt, salvageTarget } from '
 import { initiateSalvage } from './salvage.ts'
 import { isFree, parentOf } from './source.ts'
 
-/** The gate has ended; `actor` is a user, `system` or `fallback`, and `paused` includes a human's changes. */
 export function writeIntegrationDecided(
   batch: Batch,
   paused: PausedIntegration,
@@ -66,7 +65,6 @@ function firstReady(run: Run): PausedIntegration | undefined {
   return undefined
 }
 
-/** A delegate integrates only while it is active. */
 function acts(integrator: Workspace): boolean {
   return isRoot(integrator) || integrator.status === 'active'
 }

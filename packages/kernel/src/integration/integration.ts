@@ -11,23 +11,19 @@ import type { Conflict, Finding } from './conflict-record.ts'
 export const DECISIONS = ['accept', 'revise', 'reject'] as const
 export type IntegrationDecision = (typeof DECISIONS)[number]
 
-export interface BeginRequest {
+export interface IntegrationRequest {
   readonly source: unknown
-  readonly strategy: unknown
-  /** Why this one comes now, in the integrator's own words (W-INT-09); recorded with its place in the order. */
-  readonly basis?: unknown
-  /** The proof of the deliverable as it is stored now (W-INT-05). */
-  readonly evidence?: Evidence | undefined
-}
-
-/** What an integrator says when it accepts. Strategy and basis count only where the integration is not open yet. */
-export interface AcceptRequest extends Omit<BeginRequest, 'strategy'> {
-  /** `direct` where it is left out. */
   readonly strategy?: unknown
+  /** Why this one comes now (W-INT-09); recorded with its place in the order. */
+  readonly basis?: unknown
+  /** What to salvage (W-INT-18); left out: the newest final checkpoint, else the newest. */
+  readonly checkpoint?: unknown
   /** The synthesised result of an `evaluated` merge: the target's new merged state (W-INT-06). */
   readonly result?: unknown
   /** Ignores overlap with what was integrated before the source was created (AMB-55). */
   readonly baseAware?: unknown
+  /** The proof of the checkpoint as it is stored now (W-INT-05). */
+  readonly evidence?: Evidence | undefined
 }
 
 export interface IntegrationOutcome {
@@ -46,27 +42,8 @@ export interface Integration {
   readonly orderBasis: string | undefined
   /** The newest result that the integrator handed in. */
   resultRef: ObjectId | undefined
-  /** How it ended: merged, or the reason why not. */
   result: IntegrationResult | undefined
   aborted: string | undefined
-}
-
-/** What an integrator says when it wants to save something of a failed workspace (W-INT-18). */
-export interface SalvageRequest {
-  readonly source: unknown
-  /** Left out: the newest final one, else the newest. */
-  readonly checkpoint?: unknown
-  /** `evaluated`, which is the only one there is (W-INT-19). */
-  readonly strategy?: unknown
-  readonly basis?: unknown
-  readonly evidence?: Evidence | undefined
-}
-
-export interface MergeSalvageRequest {
-  readonly source: unknown
-  readonly result?: unknown
-  readonly baseAware?: unknown
-  readonly evidence?: Evidence | undefined
 }
 
 export interface Salvaged {
@@ -90,7 +67,6 @@ export interface Salvage extends Integration {
   readonly conflicts: Conflict[]
 }
 
-/** The newest integration of a source, open or ended; a salvage comes after everything else. */
 export function integrationOf(run: Run, source: Workspace): Integration | undefined {
   return run.salvages.get(source.id) ?? source.integration ?? source.integrated
 }
@@ -99,7 +75,6 @@ export interface Merge {
   readonly source: WorkspaceId
   readonly checkpoint: CheckpointId | null
   readonly strategy: IntegrationStrategy
-  /** Where the merged state is the integrator's own work. */
   readonly result_ref?: ObjectId
   readonly mode?: 'salvage'
 }
@@ -171,7 +146,6 @@ export function openInto(run: Run, target: Workspace): Salvage | undefined {
   return salvage?.target === target ? salvage : undefined
 }
 
-/** What its gate is about, as far as it still exists. */
 export function salvageAt(run: Run, paused: PausedIntegration): Workspace | undefined {
   const source = workspaceOf(run, paused.source)
   return source?.status === 'failed' ? source : undefined

@@ -8,7 +8,6 @@ import type { Workspace } from '../workspace/workspace.ts'
 import type { ResultRecord } from './integration.ts'
 import { targetOf } from './source.ts'
 
-/** `after`: nothing stood against it, or everything that did is settled. */
 export function writeMerged(
   batch: Batch,
   integrator: Workspace,

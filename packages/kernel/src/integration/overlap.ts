@@ -1,6 +1,5 @@
-// Overlap, found mechanically under `layered` and `evaluated` (W-INT-07, AMB-55): the files of a source's checkpoint
-// that an earlier integration into the same target changed as well. What counts is the path, not what became of the
-// file.
+// Overlap under `layered` and `evaluated` (W-INT-07, AMB-55): paths that an earlier integration into the same target
+// changed too.
 import type { CheckpointId, WorkspaceId } from '@parley/core'
 import { kernelLimits } from '../limits.ts'
 import type { Run } from '../run/run.ts'

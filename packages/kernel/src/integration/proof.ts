@@ -40,7 +40,6 @@ export function writeForged(
   writeViolation(batch, { ...subject, ...mode }, violation)
 }
 
-/** To be called once `integration_started` is there: flagged, aborted, failed. */
 export function writeFlagged(batch: Batch, source: Workspace, checkpoint: CheckpointId, violation: Violation): Refusal {
   const reason = 'integrity_violation'
   writeForged(batch, checkpoint, violation)

@@ -1,5 +1,4 @@
-// Conflicts of a salvage (W-INT-20, AMB-34): the same four kinds, settled in the same three ways, but they live in the
-// integration record. The source has failed for good, so that no state and no task changes whatever comes of them.
+// Conflicts of a salvage (W-INT-20, AMB-34): they live in the integration record, and change no state and no task.
 import { ok, type Result } from '@parley/core'
 import type { ResolutionStrategy } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
@@ -93,7 +92,6 @@ export function writeSalvageDecided(
   return carryOut(batch, settled, actor, { by: verdict === 'modify' ? actor : actorOf(salvage.target) })
 }
 
-/** `by`: who chose the strategy, and so ended the salvage where the work is to be done anew. */
 function carryOut(
   batch: Batch,
   settled: Case,

@@ -1,6 +1,5 @@
-// Salvage (W-INT-18 to -20): what a failed workspace left is judged and merged by its parent's integrator. The source
-// stays as it is and gets no entries; whatever happens is filed under the target, with `mode: salvage`. Its conflicts:
-// salvage-conflict.ts.
+// Salvage (W-INT-18 to -20): the parent's integrator judges and merges what a failed workspace left. All entries are
+// filed under the target, with `mode: salvage`.
 import { type CheckpointId, ok, type Result } from '@parley/core'
 import { INTEGRATION_STRATEGIES, type IntegrationResult } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
@@ -13,14 +12,13 @@ import { operand } from '../workspace/operation.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
 import { openConflicts, writeDetected } from './conflict-record.ts'
 import {
-  type MergeSalvageRequest,
+  type IntegrationRequest,
   openSalvage,
   type PausedIntegration,
   SALVAGED_CONFIDENCE,
   type Salvage,
   type Salvaged,
   type SalvageOutcome,
-  type SalvageRequest,
   salvageCandidate,
   salvageTarget,
   writeAborted,
@@ -42,11 +40,8 @@ function failedSource(batch: Batch, caller: Workspace, id: unknown): Result<Work
   const source = operand(batch, caller, 'integrate', id)
   if (!source.ok) return source
   if (salvageTarget(batch.run, source.value) !== caller)
-    return batch.deny(caller, {
-      capability: 'operation:integrate',
-      action: 'integrate',
+    return batch.denyOperation(caller, 'integrate', {
       target: source.value.id,
-      reason: 'permission_denied',
       message: `${source.value.id} is salvaged by its own parent.`,
     })
   const { status } = source.value
@@ -59,7 +54,7 @@ function failedSource(batch: Batch, caller: Workspace, id: unknown): Result<Work
 export function decideSalvage(
   batch: Batch,
   caller: Workspace,
-  request: SalvageRequest,
+  request: IntegrationRequest,
   passed = false,
 ): Result<Salvaged> {
   if ((batch.context.level ?? 3) < 3)
@@ -100,11 +95,10 @@ function salvaged(run: Run, target: Workspace, source: Workspace, checkpoint: Ch
   }
 }
 
-/** It turned out to be usable: merged as its integrator made it, unless it overlaps with earlier work. */
 export function decideMergeSalvage(
   batch: Batch,
   caller: Workspace,
-  request: MergeSalvageRequest,
+  request: IntegrationRequest,
 ): Result<SalvageOutcome> {
   const found = salvageOf(batch, caller, request.source)
   if (!found.ok) return found
@@ -153,7 +147,6 @@ export function writeSalvaged(
   return ok({ salvage: 'merged' })
 }
 
-/** The gate of a salvage was approved: it begins, for the present target. */
 export function initiateSalvage(batch: Batch, source: Workspace, paused: PausedIntegration): Result<void> {
   const begun = decideSalvage(batch, salvageTarget(batch.run, source), paused, true)
   return begun.ok ? ok(undefined) : begun

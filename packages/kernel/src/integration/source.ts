@@ -7,16 +7,12 @@ import { rootOf, workspaceOf } from '../run/run.ts'
 import { authorize, operand } from '../workspace/operation.ts'
 import { isRoot, openChildren, type Workspace } from '../workspace/workspace.ts'
 
-/** In any state. */
 export function integrable(batch: Batch, caller: Workspace, id: unknown): Result<Workspace> {
   const source = operand(batch, caller, 'integrate', id)
   if (!source.ok) return source
   if (isRoot(caller) && source.value.parent !== caller && !isRoot(source.value)) {
-    return batch.deny(caller, {
-      capability: 'operation:integrate',
-      action: 'integrate',
+    return batch.denyOperation(caller, 'integrate', {
       target: source.value.id,
-      reason: 'permission_denied',
       message: `${source.value.id} is integrated by its own parent.`,
     })
   }
@@ -56,7 +52,6 @@ export function sourceIn(
   return isFree(target, source.value) ? source : targetLocked(target)
 }
 
-/** Where a source is merged: into its parent, whichever that is now. */
 export function parentOf(batch: Batch, source: Workspace): Workspace {
   return source.parent ?? rootOf(batch.run)
 }

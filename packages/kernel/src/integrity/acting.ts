@@ -1,5 +1,4 @@
-// Whose agent did what an entry records (W-SEC-17): the header names a role, which several workspaces may have. Most of
-// what is filed under a workspace its own agent did; operations were carried out on it by a delegate above.
+// Whose agent did what an entry records (W-SEC-17): its own workspace's mostly, and for operations a delegate above it.
 import type { WorkspaceId } from '@parley/core'
 import type { Entry, RunModel, RunTrail, TrailQuery, WorkspaceFacts } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'

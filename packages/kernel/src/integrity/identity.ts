@@ -1,6 +1,5 @@
-// Who the agent of a workspace is (W-SEC-03): an identity of its own beside the workspace's id, bound at creation and
-// on record in `workspace_created.agent`, exchanged only by migration. One identity serves several workspaces one after
-// another, never two at once.
+// The identity of a workspace's agent (W-SEC-03): bound at creation, on record in `workspace_created.agent`, exchanged
+// only by migration, and never at work in two workspaces at once.
 import { err, ok, ParleyError, type Result, type RunId, type WorkspaceId } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
@@ -65,7 +64,6 @@ export function identityFor(batch: Batch, request: Omit<IdentityRequest, 'run'>,
   return atWork(batch, identity, 'workspace_creation', source) ?? ok(identity)
 }
 
-/** Refuses an agent that sits in a live workspace of this run, or is about to. */
 export function atWork(batch: Batch, identity: string, context: string, source: string): Refusal | undefined {
   const bound = batch.run.agents.get(identity)
   if (bound === undefined) return undefined

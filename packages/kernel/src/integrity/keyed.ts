@@ -1,5 +1,5 @@
-// Proofs keyed with a secret of the workspace that they come from (W-SEC-07): HMAC-SHA-256, the sheet's own choice,
-// over canonical JSON. The secret of a workspace is derived from the profile's and its id, and is stored nowhere.
+// Proofs keyed with a workspace's secret (W-SEC-07): HMAC-SHA-256 over canonical JSON. Secrets are derived from the
+// profile's by HKDF (RFC 5869, one block, no salt) and stored nowhere.
 
 import { createHmac } from 'node:crypto'
 import { canonicalize, ParleyError, type WorkspaceId } from '@parley/core'

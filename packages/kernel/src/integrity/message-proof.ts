@@ -78,7 +78,6 @@ async function gate({ trail }: Source, id: string, subject: Reference): Promise<
     : failed(`What the store holds of the gate ${id} does not match its digest.`)
 }
 
-/** A decision is about what the gate showed, with what the decider put in its place. */
 async function resolution(source: Source, body: EventBody<'gate_resolved'>): Promise<ProofStep> {
   const query = { event_type: 'gate_triggered', body: { gate_id: body.gate_id }, limit: 1 }
   const page = await source.trail.query(query)

@@ -1,6 +1,5 @@
-// Objects that were changed at rest (W-SEC-16): the trail proves what an object holds with the runtime's secret, and
-// says what the proof comes to when it is read. Envelopes and checkpoints have proofs of their own as well, which every
-// use of them checks and records.
+// Objects that were changed at rest (W-SEC-16). Envelopes and checkpoints have proofs of their own as well, which every
+// use checks and records.
 import { ParleyError, type RunId } from '@parley/core'
 import type { EntryDraft, ProposedEntry, TrailObject } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
@@ -39,7 +38,6 @@ export class ObjectCheck {
     throw new ParleyError('content_damaged', message, { details: { run: id } })
   }
 
-  /** What no entry has claimed is no envelope and no checkpoint, whatever it says. */
   end(): void {
     for (const suspect of this.#suspects)
       if (this.#run.staged.has(suspect.id)) throw forgedObject(this.#run.id, suspect)
@@ -51,7 +49,6 @@ export function isForged({ proof }: TrailObject, required: boolean): boolean {
   return proof === 'forged' || (proof === 'missing' && required)
 }
 
-/** Whether its own proof gives it away as well: then whoever uses it finds out, and that is on record. */
 function showsItself({ kind, value }: TrailObject, proofs: Proofs | undefined): boolean {
   if (kind === 'checkpoint') return true
   if (kind !== 'envelope' || !proofs) return false
@@ -72,7 +69,6 @@ function damagedObject(run: RunId, object: string, what: string): ParleyError {
   return new ParleyError('content_damaged', message, { details: { run, object } })
 }
 
-/** The record of it. An object is a part of what the trail says, and no subject of its own in the registry. */
 export function forgedEntry(id: string): ProposedEntry<'integrity_violation'> {
   const body = { subject_type: 'trail_entry', subject_id: id, violation: 'hash_mismatch' } as const
   return {

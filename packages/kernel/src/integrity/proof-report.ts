@@ -1,6 +1,5 @@
-// The proof chain of one recorded act (W-SEC-17): who it was, by the entry that binds the name; what was said, by its
-// own proof; the entry with its actor; its link in the chains; the runtime's signature. Each step is checked anew from
-// what is stored, and nothing is written.
+// The proof chain of one recorded act (W-SEC-17): identity, message, entry, links, signature, each checked anew from
+// what is stored. Nothing is written.
 import { asParleyError, type EntryId, err, ok, type Result, type RunId, type WorkspaceId } from '@parley/core'
 import type { Entry, EntryProof, RunModel, RunTrail, TrailQuery } from '@parley/trail'
 import { type EventBody, type EventType, RESERVED_ACTORS } from '@parley/trail/events'
@@ -46,7 +45,6 @@ export interface ProofReport {
 export interface ProofSource {
   readonly trail: RunTrail
   readonly proofs: Proofs | undefined
-  /** The trails in which people are on record, the present one first. */
   houses(): Promise<readonly RunTrail[]>
 }
 
@@ -223,7 +221,6 @@ async function identityOfUser(source: ProofSource, { actor, timestamp }: Entry):
   return unbound(`No entry of this node binds the name ${actor}; the host keeps its users elsewhere.`)
 }
 
-/** The entry that binds the name must hold by itself too. */
 async function bound(trail: RunTrail, binding: Entry, name: string, detail: string): Promise<IdentityStep> {
   const proof = await trail.prove(binding.seq)
   const wrong = proof?.findings[0]

@@ -1,6 +1,5 @@
-// The nine workspace states: their classes (W-LIFE-01), the 22 legal transitions with their trigger codes (W-LIFE-02),
-// and what each state allows (W-LIFE-04). All three are tables; nothing else in the kernel says which transition is
-// legal.
+// Tables of the nine workspace states: classes (W-LIFE-01), the 22 transitions with their triggers (W-LIFE-02), what
+// each state allows (W-LIFE-04).
 import type { Trigger, WorkspaceState } from '@parley/trail/events'
 
 export const STATE_CLASSES = {

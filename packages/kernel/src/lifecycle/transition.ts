@@ -16,10 +16,8 @@ import { isTransition, STATE_RULES } from './states.ts'
 export interface Transition {
   readonly to: WorkspaceState
   readonly trigger: Trigger
-  /** Header actor: the decider, or `protocol` where a signal or the runtime drove it. */
   readonly actor: string
   readonly initiator: string
-  /** Required for `failed`. */
   readonly reason?: string
   readonly dimension?: BudgetDimension
 }

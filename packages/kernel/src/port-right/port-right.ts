@@ -31,7 +31,6 @@ export function sendRight(holder: Workspace, target: Workspace): PortRight | und
   return once
 }
 
-/** An active right of exactly this type that the holder could hand on, besides those that are handed on already. */
 export function heldRight(
   holder: Workspace,
   type: RightType,

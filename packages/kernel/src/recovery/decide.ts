@@ -1,5 +1,5 @@
-// What recovery (W-REC-11 to -18, -22) and the way out of degraded mode (W-REC-09) write. What the coordinator reports:
-// report.ts.
+// What recovery (W-REC-11 to -18, -22), the end of degraded mode (W-REC-09) and the coordinator's own report of a
+// systemic problem (W-REC-04, -05) write.
 import {
   assertNever,
   compile,
@@ -148,10 +148,7 @@ export function decideReportDegraded(
   },
 ): Result<void> {
   if (!isRoot(caller))
-    return batch.deny(caller, {
-      capability: 'operation:report_degraded',
-      action: 'report_degraded',
-      reason: 'permission_denied',
+    return batch.denyOperation(caller, 'report_degraded', {
       message: 'The coordinator alone judges the state of the whole system.',
     })
   const { reason, scope, action, workspaces = [] } = report

@@ -1,5 +1,5 @@
-// Steps 1 to 4 of recovery (W-REC-11): from what replay found to the list of what has to be written, in the order in
-// which it is. Nothing is written here, and nothing is known but the trail.
+// Steps 1 to 4 of recovery (W-REC-11): what has to be written, in order. Each step is decided on the state of its
+// moment, so that taking one twice does nothing.
 import type { CheckpointId, EnvelopeId, SignalId, Ticks, WorkspaceId } from '@parley/core'
 import type { SignalType } from '@parley/trail/events'
 import { countTimers } from '../due/due.ts'
@@ -117,13 +117,11 @@ export type HalfApplied =
   | { readonly type: 'gate_effects'; readonly resolved: readonly ResolvedGate[] }
   | { readonly type: 'abort'; readonly workspace: WorkspaceId; readonly by: string }
   | { readonly type: 'close'; readonly workspace: WorkspaceId; readonly by: string }
-  /** It failed, and something below it has not. */
   | { readonly type: 'cascade'; readonly workspace: WorkspaceId }
   | { readonly type: 'checkpoint_signal'; readonly checkpoint: CheckpointId }
   | { readonly type: 'initial_rights'; readonly workspace: WorkspaceId }
   /** It has mail and is still idle (W-REC-16). */
   | { readonly type: 'first_envelope'; readonly workspace: WorkspaceId }
-  /** What its state means for its task; `reason` is that of its failure. */
   | { readonly type: 'task_status'; readonly workspace: WorkspaceId; readonly reason: string | undefined }
 
 export interface DrivingSignal {

@@ -1,5 +1,5 @@
-// Isolated violations (W-REC-12, -13): entries whose hash and place are sound and which cannot be true all the same.
-// Replay leaves them out, they stay in storage, and each is on record once as quarantined.
+// Isolated violations (W-REC-12, -13): sound entries that cannot be true. Replay leaves them out, and each is recorded
+// once as quarantined.
 import {
   type CheckpointId,
   type EnvelopeId,
@@ -17,9 +17,9 @@ import { onItsWay } from '../envelope/envelope.ts'
 import { openSalvage } from '../integration/integration.ts'
 import { kernelLimits } from '../limits.ts'
 import type { ObjectKind } from '../objects.ts'
-import { type Folds, type Run, workspaceOf } from '../run/run.ts'
+import { type Folds, type Run, ticksOf, workspaceOf } from '../run/run.ts'
 import { ended } from '../workspace/workspace.ts'
-import { type Trace, ticksOf } from './trace.ts'
+import type { Trace } from './trace.ts'
 
 export interface Quarantined {
   readonly entry: string
@@ -52,7 +52,6 @@ export function passOver(run: Run, { id, kind, lost = '' }: TrailObject): void {
   run.objects++
 }
 
-/** Kinds that an entry names, or that only their readers miss. */
 const NAMED: ReadonlySet<string> = new Set<ObjectKind>([
   'envelope',
   'checkpoint',
@@ -177,7 +176,6 @@ const STANDING: { readonly [T in EventType]?: Standing<T> } = {
   },
 }
 
-/** What ends was begun, and has not ended before. */
 function openIntegration(
   run: Run,
   { source, target, mode }: EventBody<'integration_completed' | 'integration_aborted'>,

@@ -1,18 +1,10 @@
-// What recovery must know of a run's past besides its state: decisions and signals whose consequence has not shown up
-// yet. Our own batches are atomic and leave nothing of the kind; trails of other runtimes may (W-REC-16, -24).
-import {
-  type CheckpointId,
-  type GateId,
-  invariant,
-  parseTimestamp,
-  type SignalId,
-  type Ticks,
-  type WorkspaceId,
-} from '@parley/core'
+// Decisions and signals whose consequence replay has not seen yet. Our own batches are atomic; trails of other runtimes
+// need not be (W-REC-16, -24).
+import type { CheckpointId, GateId, SignalId, Ticks, WorkspaceId } from '@parley/core'
 import type { EntryDraft, TrailState } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 import type { Gate, Resolution } from '../highway/gate.ts'
-import type { Run } from '../run/run.ts'
+import { type Run, ticksOf } from '../run/run.ts'
 import { DELIVERY_EXHAUSTED, SIGNAL_RULES } from '../signal/signal.ts'
 import type { DrivingSignal } from './plan.ts'
 
@@ -21,7 +13,6 @@ export interface ResolvedGate {
   readonly resolution: Resolution
 }
 
-/** Entries that may stand between the end of a gate and its effect. */
 const DECISIONS: ReadonlySet<EventType> = new Set<EventType>([
   'gate_resolved',
   'gate_timeout',
@@ -43,7 +34,6 @@ export class Trace {
   readonly unsignalled = new Set<CheckpointId>()
   readonly aborts = new Map<WorkspaceId, string>()
   readonly completed = new Map<WorkspaceId, string>()
-  /** Why a workspace failed whose task does not say so. */
   readonly failures = new Map<WorkspaceId, string>()
   /** Gates whose end nothing follows: the effect of an end stands right behind it. */
   readonly resolved: ResolvedGate[] = []
@@ -59,7 +49,6 @@ export class Trace {
     return trace
   }
 
-  /** Every entry, left out or not. */
   see(entry: EntryDraft): void {
     this.examined++
     const at = ticksOf(entry)
@@ -73,12 +62,6 @@ export class Trace {
     const note = NOTES[entry.event_type] as Note<EventType> | undefined
     note?.(this, run, entry.body, entry)
   }
-}
-
-export function ticksOf(entry: Pick<EntryDraft, 'timestamp'>): Ticks {
-  const ticks = parseTimestamp(entry.timestamp)
-  invariant(ticks !== undefined, 'a recorded timestamp is well-formed')
-  return ticks
 }
 
 type Note<T extends EventType> = (trace: Trace, run: Run, body: EventBody<T>, entry: EntryDraft) => void
@@ -135,7 +118,6 @@ const NOTES: { readonly [T in EventType]?: Note<T> } = {
   },
 }
 
-/** The runtime's own `failed` ends a workspace in every state. */
 function drives(type: string, status: keyof (typeof SIGNAL_RULES)['failed']['moves'], actor: string): boolean {
   if (type === 'failed' && actor === 'protocol') return true
   return SIGNAL_RULES[type as keyof typeof SIGNAL_RULES].moves[status] !== undefined

@@ -1,5 +1,4 @@
-// The three base roles and the base vocabulary: the tables of W-ROLE-03 and W-ROLE-05 as data. Nothing here can be
-// altered by a taxonomy; what one adds is resolved in resolve.ts.
+// The base roles and the base vocabulary (W-ROLE-03, W-ROLE-05), which no taxonomy can alter.
 
 import type { SignalType } from '@parley/trail/events'
 
@@ -15,10 +14,6 @@ export type BaseEnvelopeType = (typeof BASE_ENVELOPE_TYPES)[number]
 
 export const BASE_CHECKPOINT_TYPES = ['artifact', 'observation'] as const
 export type BaseCheckpointType = (typeof BASE_CHECKPOINT_TYPES)[number]
-
-/** Signals that an operation emits for its caller; the coordinator's own emission of one is that operation (A-39). */
-export const OPERATION_SIGNALS = ['integrate', 'suspend', 'migrate'] as const satisfies readonly SignalType[]
-export type OperationSignal = (typeof OPERATION_SIGNALS)[number]
 
 export interface BaseCapabilities {
   /** The other side of every Receive entry: the coordinator's `query` from a worker is the worker's `query` to it. */

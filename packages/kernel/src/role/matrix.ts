@@ -1,5 +1,5 @@
-// What a role permits: the permission matrix (W-ROLE-05, W-ROLE-06), creation of checkpoints (W-CP-03) and the
-// actions that a workspace's authority lists. Port rights are a second condition for mail and live elsewhere.
+// The permission matrix (W-ROLE-05, W-ROLE-06), creation of checkpoints (W-CP-03), and the actions of an authority
+//
 import type { Vocabulary } from '../taxonomy/taxonomy.ts'
 import { OPERATION_NAMES, OPERATIONS } from './operations.ts'
 import { baseRole, type Role } from './resolve.ts'

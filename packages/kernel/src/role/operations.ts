@@ -1,7 +1,5 @@
-// The protocol operations and who has them: the table of W-ROLE-04. Workers and observers have none. A name here is
-// the name in `operation:<name>`, the capability of a refusal (W-ROLE-13).
-
-import type { Capability } from '@parley/trail/events'
+// The protocol operations and who has them (W-ROLE-04); a name here is that of `operation:<name>` in refusals
+// (W-ROLE-13).
 
 /** How far an operation of a delegate reaches (A-46); beyond that it is refused with `permission_denied`. */
 export const DELEGATE_REACHES = ['no', 'children', 'descendants', 'subtree', 'own_subtasks'] as const
@@ -11,31 +9,28 @@ export interface Operation {
   readonly root: boolean
   /** What an active delegate has of it; from level 2 on, where delegates begin (A-14, A-47). */
   readonly delegate: DelegateReach
-  /** The capabilities of which a user needs one to ask for it; empty if no request of a user is defined. */
-  readonly user: readonly Capability[]
-  /** The conformance level that brings it. */
   readonly level: 1 | 2 | 3
 }
 
 const table = {
-  create_workspace: op(true, 'children', 1, ['create_workspace', 'create_workspace_any']),
+  create_workspace: op(true, 'children', 1),
   assign_role: op(true, 'children', 1),
-  grant_delegation: op(true, 'no', 2, ['grant_delegation']),
-  abort: op(true, 'descendants', 1, ['abort_own', 'abort_any']),
-  suspend: op(true, 'descendants', 1, ['suspend_own', 'suspend_any']),
-  resume: op(true, 'descendants', 1, ['suspend_own', 'suspend_any']),
+  grant_delegation: op(true, 'no', 2),
+  abort: op(true, 'descendants', 1),
+  suspend: op(true, 'descendants', 1),
+  resume: op(true, 'descendants', 1),
   migrate: op(true, 'descendants', 3),
   graceful_termination: op(true, 'descendants', 3),
-  raise_budget: op(true, 'descendants', 2, ['modify_budget', 'modify_budget_any']),
+  raise_budget: op(true, 'descendants', 2),
   change_priority: op(true, 'descendants', 2),
   batch_abort: op(true, 'no', 2),
   batch_priority: op(true, 'no', 2),
   grant_visibility: op(true, 'descendants', 2),
   create_right: op(true, 'subtree', 1),
   revoke_right: op(true, 'no', 1),
-  transfer_ownership: op(true, 'no', 2, ['transfer_ownership']),
+  transfer_ownership: op(true, 'no', 2),
   task: op(true, 'own_subtasks', 1),
-  integrate: op(true, 'children', 1, ['approve_integration', 'approve_integration_any']),
+  integrate: op(true, 'children', 1),
   configure_highway: op(true, 'no', 2),
   // Delegates have the signal `escalation` for that.
   consult: op(true, 'no', 2),
@@ -48,11 +43,6 @@ export type OperationName = keyof typeof table
 export const OPERATIONS: { readonly [Name in OperationName]: Operation } = table
 export const OPERATION_NAMES = Object.keys(table) as readonly OperationName[]
 
-function op(
-  root: boolean,
-  delegate: DelegateReach,
-  level: Operation['level'],
-  user: readonly Capability[] = [],
-): Operation {
-  return { root, delegate, level, user }
+function op(root: boolean, delegate: DelegateReach, level: Operation['level']): Operation {
+  return { root, delegate, level }
 }

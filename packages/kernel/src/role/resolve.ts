@@ -1,5 +1,5 @@
-// How a role comes about (W-ROLE-08): base, taxonomy rows, override, remove, add, in this order. Definitions arrive
-// here only after the checks of W-TAX-05.
+// How a role comes about (W-ROLE-08): base, taxonomy rows, override, remove, add, in this order. What a set does not
+// hold is denied (W-ROLE-01).
 
 import type { SignalType } from '@parley/trail/events'
 import { namesIn, type RoleDefinition, routesIn } from '../taxonomy/document.ts'
@@ -73,7 +73,6 @@ function unsend(send: Map<string, Set<string>>, type: string, to: string): void 
 
 export interface Role {
   readonly name: string
-  /** The role itself if it is a base role. */
   readonly base: BaseRole
   /** Envelope type to the roles it may go to, base or derived; no type has an empty set. */
   readonly send: ReadonlyMap<string, ReadonlySet<string>>

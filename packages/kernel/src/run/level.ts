@@ -12,7 +12,6 @@ export interface Guards {
   readonly users: boolean
 }
 
-/** A start-up error, before anything is written, where something is missing that the level needs. */
 export function requireLevel(declared: Level | undefined, { secret, users }: Guards): Level {
   const level = declared ?? LEVEL
   if (!LEVELS.includes(level))

@@ -5,10 +5,12 @@ import {
   type GateId,
   type GraphId,
   invariant,
+  parseTimestamp,
   type RightId,
   type RunId,
   type SignalId,
   type TaskId,
+  type Ticks,
   type WorkspaceId,
 } from '@parley/core'
 import type { EntryDraft, TrailObject } from '@parley/trail'
@@ -39,7 +41,6 @@ export interface Run {
   /** Where each agent is at work now (W-SEC-03). */
   readonly agents: Map<string, WorkspaceId>
   readonly envelopes: Map<EnvelopeId, Envelope>
-  /** How many envelopes are accepted and not delivered yet. */
   undelivered: number
   readonly rights: Map<RightId, PortRight>
   readonly checkpoints: Map<CheckpointId, Checkpoint>
@@ -60,7 +61,6 @@ export interface Run {
   readonly escalations: Map<SignalId, Escalation>
   /** Whether this is the house run; set before its root exists. */
   house: boolean
-  /** Users and their capabilities; only the house run has any. */
   readonly users: Map<string, User>
   /** Workspaces that crossed a mark of their budget and were not dealt with yet (W-BUDGET-04, -05). */
   readonly marked: Set<Workspace>
@@ -72,16 +72,13 @@ export interface Run {
   contentProven: boolean
   /** Amounts that the host has ever reported: it measures them (W-CP-10). */
   readonly measures: { tokens: boolean; cost: boolean }
-  /** Whether the fold has something to count for a workspace: silence, or bytes that a limit asks for. */
   counting: boolean
   /** Members of each group, in order of creation (W-WS-19). */
   readonly groups: Map<string, Workspace[]>
-  /** Batch aborts of which some members wait at a gate, by group. */
   readonly batchAborts: Map<string, BatchAbort>
   /** Entries that replay left out (W-REC-13), by id. */
   readonly quarantined: Map<string, Quarantined>
   readonly signalling: Set<Workspace>
-  /** Objects whose entry has not come yet; one that never comes counts as never created. */
   readonly staged: Map<string, TrailObject>
 }
 
@@ -137,6 +134,12 @@ export function knownWorkspace(run: Run, id: string): Workspace {
   const workspace = run.workspaces.get(id as WorkspaceId)
   invariant(workspace, 'entries name workspaces that exist')
   return workspace
+}
+
+export function ticksOf(entry: Pick<EntryDraft, 'timestamp'>): Ticks {
+  const ticks = parseTimestamp(entry.timestamp)
+  invariant(ticks !== undefined, 'a recorded timestamp is well-formed')
+  return ticks
 }
 
 export function runEnded(run: Run): boolean {

@@ -1,6 +1,5 @@
-// Migrations at work (W-MIG-05): once a request is durable, the host prepares the new agent; then the swap is asked
-// for, or the failure. What became of a migration is read off the trail, so that whoever waits for it learns the same,
-// whoever ended it.
+// Migrations at work (W-MIG-05): the host prepares the new agent, then the swap or the failure is submitted. Outcomes
+// are read off the trail, whoever ended the migration.
 import {
   asParleyError,
   type Clock,
@@ -58,7 +57,6 @@ interface Open {
 export class Migrations {
   readonly #host: MigrationHost
   readonly #pauses: Pauses
-  /** A workspace has one at a time, so there are never more of them than open workspaces. */
   readonly #open = new Map<WorkspaceId, Open>()
 
   constructor(host: MigrationHost) {
@@ -71,7 +69,6 @@ export class Migrations {
     else if (event_type === 'workspace_state_changed') this.#leave(body as EventBody<'workspace_state_changed'>)
   }
 
-  /** The new agent's handle once it is bound, or the reason why not. */
   outcome(workspace: WorkspaceId): Promise<Result<AgentHandle>> {
     const open = this.#open.get(workspace)
     return open?.outcome.promise ?? Promise.resolve(invalidState(`${workspace} is not being migrated.`))
@@ -134,7 +131,6 @@ export class Migrations {
     }
   }
 
-  /** Asks until the trail can be written, or nobody waits for it any more. */
   async #submit(open: Open, command: RuntimeCommand): Promise<Result<void>> {
     for (;;) {
       const answer = await this.#host.submit<void>(open.run, command)

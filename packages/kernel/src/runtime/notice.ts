@@ -40,7 +40,6 @@ export type Notice = { readonly to: WorkspaceId } & (
       readonly trigger: Trigger
       readonly reason: string | undefined
     }
-  /** An orphan went to the root, or the coordinator gave it another parent. */
   | {
       readonly kind: 'reparented'
       readonly workspace: WorkspaceId
@@ -77,7 +76,6 @@ export type Notice = { readonly to: WorkspaceId } & (
   | {
       readonly kind: 'security'
       readonly event: 'authentication_failed' | 'integrity_violation'
-      /** The claimed name, or the id of what was forged. */
       readonly subject: string
       readonly reason: string
     }
@@ -114,11 +112,9 @@ export type EscalationNotice = EscalationEvent & {
 
 type EscalationEvent =
   | { readonly event: 'received'; readonly addressee: string; readonly queued: boolean }
-  /** A user who was away is back, or became the owner, and has it now. */
   | { readonly event: 'delivered'; readonly addressee: string }
   /** The addressee is deactivated: transfer the ownership, or handle it. */
   | { readonly event: 'rejected'; readonly addressee: string }
-  /** Too many wait for one who is away; its fallback acts. */
   | { readonly event: 'overflow'; readonly addressee: string }
   /** `delegation`: the coordinator is to handle it. */
   | { readonly event: 'resolved'; readonly actor: string; readonly response: EscalationResponse }

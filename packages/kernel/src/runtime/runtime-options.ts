@@ -13,7 +13,6 @@ import type { Prepare } from './migrations.ts'
 import type { StorageFault, StoragePolicy } from './storage-schedule.ts'
 
 export interface RuntimeOptions {
-  /** Closed by its owner, after the runtime. */
   readonly trail: Trail
   readonly clock?: Clock
   readonly ids?: IdSource
@@ -51,7 +50,6 @@ export interface RuntimeOptions {
   readonly onStateCacheFault?: (cause: unknown) => void
   /** Observers may read the global trail (W-TRAIL-19). */
   readonly observersReadGlobally?: boolean
-  /** Told when a subscriber of notices throws; by default the process hears of it as of any uncaught error. */
   readonly onFault?: (cause: unknown) => void
   /** Called at every attempt; the runtime retries whatever happens here (W-REC-07, -08). */
   readonly onUnwritable?: (error: ParleyError) => void
@@ -64,7 +62,6 @@ export interface RuntimeOptions {
   readonly onStorageFault?: (fault: StorageFault) => void
 }
 
-/** The same for every run, with the defaults. */
 export function settingsOf(options: RuntimeOptions) {
   const { escalationQueue, resourceTolerance, identify, level, capacity } = options
   return {

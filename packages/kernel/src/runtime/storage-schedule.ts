@@ -1,7 +1,5 @@
-// When what happens to the storage of runs (W-TRAIL-24 to 30), in the background: a run that has ended leaves the log,
-// goes to the cold tier after its warm retention, and is deleted after the cold one where somebody wants that. The
-// trail's storage manager does it, one piece of work after the other; what fails stays where it is, is told, and is
-// tried again later. Nothing is kept here: after a restart the trail tells what is left to do.
+// The storage life cycle of ended runs (W-TRAIL-24 to 30), in the background. Failures are reported and retried with
+// growing waits; nothing is kept here, since after a restart the trail tells what is left to do.
 import {
   asParleyError,
   type Clock,
@@ -27,9 +25,7 @@ import { Alarm } from './actor/alarm.ts'
 
 /** When what happens to the record of a run that has ended, in milliseconds (W-TRAIL-28). */
 export interface StoragePolicy {
-  /** Behind its last entry, before it leaves the log; undefined: on request only. */
   readonly compactAfter?: number | undefined
-  /** Behind its last entry, before it moves to the cold tier. */
   readonly warm: number
   /** Behind the time when an archive came to the cold tier, before it is deleted; undefined: never. */
   readonly cold?: number | undefined
@@ -46,14 +42,12 @@ export interface StorageFault {
 }
 
 export interface StorageStatus {
-  /** The run that is being worked on. */
   readonly working: RunId | null
   readonly faults: readonly StorageFault[]
 }
 
 export interface CompactedRun {
   readonly run: RunId
-  /** Entries that went to the cold tier. */
   readonly archived: number
   readonly moved: MoveProgress
 }
@@ -119,7 +113,6 @@ export class StorageSchedule implements StorageKeeper {
     })
   }
 
-  /** The runtime is open: what an earlier one left undone goes on, after a while. */
   begin(): void {
     if (this.#options.policy) this.#soon(deadline(this.#options.clock.now(), kernelDefaults.storageStart))
   }
@@ -244,7 +237,6 @@ export class StorageSchedule implements StorageKeeper {
     return expired.ok || expired.error.code !== 'invalid_state' ? expired : ok(0)
   }
 
-  /** Whether that long has passed and no retry is pending; otherwise schedules the next look. */
   #isDue(run: RunId, since: Ticks | undefined, after: number): boolean {
     if (this.#stopped || since === undefined) return false
     const now = this.#options.stamps.next()
@@ -364,7 +356,6 @@ export class StorageFaults {
     this.#noted.delete(run)
   }
 
-  /** Before that moment a run is left alone. */
   retry(run: RunId): Ticks | undefined {
     return this.#noted.get(run)?.retry
   }

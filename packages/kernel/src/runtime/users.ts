@@ -1,6 +1,5 @@
-// The people that this node knows (W-USER-01 to -06, -12 to -15): accepted once by the authentication boundary, kept in
-// the house run, and a directory for every other run. What changes about a user is told to the coordinator of each run
-// at work; it changes nothing about workspaces by itself.
+// The people that this node knows (W-USER-01 to -06, -12 to -15), kept in the house run. Coordinators of runs at work
+// are notified of changes, which change nothing about workspaces by themselves.
 import { ok, type Result, type RunId, type WorkspaceId } from '@parley/core'
 import { CAPABILITIES, type Capability, type UserState } from '@parley/trail/events'
 import type { UserDirectory } from '../batch.ts'
@@ -18,7 +17,6 @@ export interface UserRecord {
   readonly capabilities: readonly Capability[]
 }
 
-/** Who changes a user, and why: a `user_id` that holds `deactivate_user`, or the system. */
 export interface UserReason {
   readonly by?: string
   readonly reason: string

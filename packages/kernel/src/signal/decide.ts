@@ -114,7 +114,6 @@ function writeAgentSignal(batch: Batch, from: Workspace, draft: SignalDraft): Si
   return { signal: signal.id, outcome: SIGNAL_RULES[type].trigger ? 'absorbed' : 'recorded' }
 }
 
-/** The transition, and what the signal means for the task: between its emission and its delivery. */
 function writeMove(batch: Batch, from: Workspace, type: SignalType, to: WorkspaceState | undefined): boolean {
   const trigger = SIGNAL_RULES[type].trigger
   if (to === 'integrating') writeSalvageEnded(batch, from, to, 'protocol')

@@ -51,7 +51,6 @@ export interface WaitingSignal {
   readonly seq: number
 }
 
-/** The newest signals that reached a workspace, and whose they were. */
 export type KnownSignals = Map<SignalId, WorkspaceId>
 
 /** The notice of W-ENV-15; it never changes a state. */
@@ -90,7 +89,6 @@ export function writeEmitted(batch: Batch, from: Workspace, emission: Emission):
   return { id, from, to: gone ? undefined : to }
 }
 
-/** Delivers a signal that was just emitted, unless it has to wait or has no receiver. */
 export function writeDelivered(batch: Batch, { id, from, to }: Emitted): void {
   if (!to || batch.context.carriesSignals || batch.isEnded(to)) return
   if (!takesSignals(to, to.status, to === batch.parentOf(from))) return

@@ -25,7 +25,6 @@ export function writeTaskStatus(
   })
 }
 
-/** The task that a workspace serves, while it is bound to just this workspace. */
 export function boundTask({ run }: Pick<Batch, 'run'>, workspace: Workspace): Task | undefined {
   const task = run.tasks.get(workspace.task as TaskId)
   return task?.workspace === workspace.id ? task : undefined

@@ -20,7 +20,6 @@ export function isDispatchable(run: Run, task: Task): boolean {
   return task.status === 'pending' && isReady(run, task)
 }
 
-/** By priority, the highest first, then in order of creation. */
 export function dispatchable(run: Run, graph: GraphId): readonly Task[] {
   return tasksOf(run, graph)
     .filter(task => isDispatchable(run, task))
@@ -48,7 +47,6 @@ export function sources(tasks: readonly Task[]): readonly Task[] {
   return tasks.filter(task => task.dependsOn.length === 0)
 }
 
-/** Tasks that none rests on. */
 export function sinks(tasks: readonly Task[]): readonly Task[] {
   const dependents = dependentsIn(tasks)
   return tasks.filter(task => dependents(task).length === 0)

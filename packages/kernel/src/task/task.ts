@@ -71,7 +71,6 @@ export interface Task {
   checkpoint: CheckpointId | null
 }
 
-/** What the content store keeps of a graph that answers an injection. */
 export interface GraphCause {
   readonly caused_by: EnvelopeId
   readonly originator: string

@@ -1,5 +1,5 @@
-// The load checks of W-TAX-05. Each names every fault it finds and relies on no earlier one having passed, so that the
-// author of a taxonomy sees all faults at once.
+// The load checks of W-TAX-05. Each finds all its faults, whatever the others find; malformed entries are left out, but
+// their names count as registered. The ceiling of derived roles: W-ROLE-09, A-53.
 
 import { compile, type SchemaProblem, type Validator } from '@parley/core'
 import { RESERVED_ACTORS } from '@parley/trail/events'
@@ -59,12 +59,10 @@ const LATER_CHECKS: typeof CHECKS = [
   [10, rowsSpareObservers],
 ]
 
-/** Every fault of a document in the order of the checks; none if it can be loaded. */
 export function faultsOf(document: unknown): readonly Fault[] {
   return faultsBy(document, [...CHECKS, ...LATER_CHECKS]).toSorted((one, other) => one.check - other.check)
 }
 
-/** Faults by the rules under which every run on record began. */
 export function recordedFaultsOf(document: unknown): readonly Fault[] {
   return faultsBy(document, CHECKS)
 }
@@ -227,7 +225,6 @@ export interface Parts {
 
 export interface Registry<Entry> {
   readonly entries: readonly Entry[]
-  /** Base names, and the name of every entry. */
   readonly names: ReadonlySet<string>
   readonly misfits: readonly string[]
 }
@@ -295,10 +292,8 @@ export const CEILING_NAMES = [
   'configure_highway',
 ] as const
 
-/** Envelope types that only a coordinator or a delegate sends. */
 const COORDINATOR_TYPES = ['directive', 'feedback'] as const
 
-/** What a definition holds that it must not, in words that follow the name of the role. */
 export function aboveCeiling({ extends: base, add, remove, override }: RoleDefinition): readonly string[] {
   const faults: string[] = []
   const overridden = override?.checkpoint_types ?? []

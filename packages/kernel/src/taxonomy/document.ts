@@ -1,5 +1,5 @@
-// The shape of a taxonomy document (W-TAX-01 to W-TAX-04, W-ROLE-07). What a later check of W-TAX-05 judges, such as
-// `extends`, an action or an empty list, is open here, so that it is reported under the number of that check.
+// The shape of a taxonomy document (W-TAX-01 to W-TAX-04, W-ROLE-07). What a later check of W-TAX-05 judges is open here, so that
+// it is reported under that check's number.
 import { type Static, type TSchema, Type } from '@parley/core'
 
 /** A-07: the actions of the richest role that fits in here fit into one trail entry. */
@@ -10,7 +10,6 @@ export const taxonomyLimits = {
   envelopeTypes: 128,
   checkpointTypes: 128,
   capabilities: 64,
-  /** Rows of one envelope type. */
   permissions: 1024,
   requiredFields: 64,
 } as const
@@ -24,7 +23,6 @@ const listOf = <S extends TSchema>(schema: S, maxItems: number) => Type.Array(sc
 const Name = Type.String({ minLength: 1, maxLength: taxonomyLimits.nameLength, pattern: '^\\P{Cs}+$' })
 const Description = Type.String({ maxLength: taxonomyLimits.descriptionLength, pattern: '^\\P{Cs}*$' })
 
-/** The target of `send` and `receive`: a type, and the role on the other side. */
 const Route = closed({ type: Name, role: Name })
 export type Route = Static<typeof Route>
 

@@ -21,7 +21,6 @@ export interface Vocabulary {
   readonly id: string | null
   readonly version: string | null
   readonly document: Taxonomy | null
-  /** Base roles included, as in the other two. */
   readonly roles: ReadonlyMap<string, Role>
   readonly envelopeTypes: ReadonlySet<string>
   readonly checkpointTypes: ReadonlyMap<string, CheckpointType>

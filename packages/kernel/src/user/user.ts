@@ -11,7 +11,6 @@ export interface Suspension {
 export interface User {
   readonly id: string
   state: UserState
-  /** Set while suspended, and while blocked during a suspension. */
   suspension: Suspension | undefined
   readonly capabilities: Set<Capability>
 }

@@ -150,13 +150,10 @@ export function decideChangeFrozen(
   })
 }
 
-/** Visibility only grows. */
 export function decideRevokeVisibility(batch: Batch, caller: Workspace, id: unknown): Result<never> {
   const target = workspaceOf(batch.run, String(id))
   if (!target) return notFound('workspace', id)
-  return batch.deny(caller, {
-    capability: 'operation:revoke_visibility',
-    action: 'revoke_visibility',
+  return batch.denyOperation(caller, 'revoke_visibility', {
     target: target.id,
     reason: 'irrevocable',
     code: 'immutable',

@@ -1,5 +1,5 @@
-// What a workspace may modify (W-WS-17, §6.8): its `resources` are globs of paths, and a resource that is no path is
-// named as it is. A workspace without resources modifies nothing: there is no default-allow (§5.1).
+// What a workspace may modify (W-WS-17, §6.8): `resources` are globs, and nothing is allowed by default (§5.1). What a
+// parent must have so that a child may (W-WS-11, W-TOPO-TREE-04).
 import { compileGlobs } from '@parley/core'
 import { type Authority, isAbove, isRoot, sees, type Workspace } from './workspace.ts'
 

@@ -5,7 +5,6 @@ import type { TrailObject } from '@parley/trail'
 import type { Batch } from '../batch.ts'
 import { rootOf } from '../run/run.ts'
 
-/** What became of the members, each list in order of creation. */
 export interface BatchOutcome {
   readonly affected: readonly WorkspaceId[]
   /** Terminal already, or in a state that excludes the operation, or a gate rejected it. */

@@ -1,5 +1,5 @@
-// Creating a workspace (W-WS-05): sixteen checks in a fixed order; then the entries of W-WS-06 up to the binding of the
-// agent, which is the runtime's affair.
+// Creating a workspace (W-WS-05): sixteen checks in order, the last but one the machine's capacities (W-WS-20); then
+// the entries of W-WS-06 up to the binding.
 import {
   compile,
   type EnvelopeId,
@@ -57,7 +57,6 @@ export const WorkspaceDraftSchema = Type.Object(
     mounts: Type.Optional(list(Name)),
     delegate: Type.Optional(Type.Boolean()),
     directive: Type.Optional(Type.Union([PayloadSchema, Type.Null()])),
-    /** False: the directive waits until the creator dispatches it. */
     dispatch: Type.Optional(Type.Boolean()),
     task: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
@@ -91,7 +90,6 @@ export interface Created {
   readonly role: string
 }
 
-/** `passed`: its gate was approved. */
 export function decideCreate(batch: Batch, caller: Workspace, request: unknown, passed = false): Result<Created> {
   const approved = check(batch, caller, request)
   if (!approved.ok) return approved
@@ -318,11 +316,9 @@ export type Shortage = {
 
 /** The thresholds are the host's. */
 export interface CapacityProbe {
-  /** `open`: workspaces of this run that are not terminal, its root among them. */
   shortage(open: number): Shortage
 }
 
-/** As `workspace_rejected` records it; undefined where there is room. */
 export function shortageOf(batch: Batch): EventBody<'workspace_rejected'>['capacity_details'] | undefined {
   const shortage = batch.context.capacity?.shortage(batch.run.open)
   if (!shortage || Object.keys(shortage).length === 0) return undefined

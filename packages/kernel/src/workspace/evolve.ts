@@ -1,21 +1,13 @@
 // What workspace entries do to the state.
-import {
-  type EnvelopeId,
-  invariant,
-  type ObjectId,
-  parseTimestamp,
-  type TaskId,
-  type Ticks,
-  type WorkspaceId,
-} from '@parley/core'
+import type { EnvelopeId, ObjectId, TaskId, WorkspaceId } from '@parley/core'
 import { isTerminal, type ResumableState } from '@parley/trail/events'
 import { closeMeter, countsFor, moveCharge } from '../budget/charge.ts'
 import { passTime } from '../budget/clock.ts'
 import { newSpent } from '../budget/meter.ts'
 import { inboxOrder } from '../envelope/envelope.ts'
-import { dropEscalations } from '../highway/escalation-evolve.ts'
+import { dropEscalations } from '../highway/escalation.ts'
 import { claimInitial } from '../objects.ts'
-import { type Folds, knownWorkspace, type Run } from '../run/run.ts'
+import { type Folds, knownWorkspace, type Run, ticksOf } from '../run/run.ts'
 import { dropSignals, rerouteSignals } from '../signal/evolve.ts'
 import { endMigration } from './migration.ts'
 import { moveTermination } from './terminate.ts'
@@ -38,7 +30,7 @@ export const workspaceFolds: Folds = {
       timeout: body.timeout,
       group: body.group ?? null,
       livenessInterval: body.liveness_interval ?? null,
-      created: ticksOf(entry.timestamp),
+      created: ticksOf(entry),
       // A delegate creates directly beneath itself only (W-WS-05).
       creator: (entry.actor === 'system' ? run.root?.id : parent?.id) ?? null,
       agent: body.agent,
@@ -49,13 +41,13 @@ export const workspaceFolds: Folds = {
       priority: body.priority,
       budget: body.budget,
       status: 'idle',
-      since: ticksOf(entry.timestamp),
+      since: ticksOf(entry),
       spent: newSpent(),
       meter: undefined,
       reported: undefined,
       counts: 0,
-      lastActivity: ticksOf(entry.timestamp),
-      lastEntry: ticksOf(entry.timestamp),
+      lastActivity: ticksOf(entry),
+      lastEntry: ticksOf(entry),
       remembered: undefined,
       pausedAt: undefined,
       migration: undefined,
@@ -102,7 +94,7 @@ export const workspaceFolds: Folds = {
 
   workspace_state_changed(run, body, entry) {
     const workspace = knownWorkspace(run, body.workspace_id)
-    const now = ticksOf(entry.timestamp)
+    const now = ticksOf(entry)
     passTime(workspace, now)
     moveTermination(workspace, body.to_state, now)
     workspace.status = body.to_state
@@ -115,12 +107,6 @@ export const workspaceFolds: Folds = {
 }
 
 const NONE: readonly string[] = []
-
-function ticksOf(timestamp: string): Ticks {
-  const ticks = parseTimestamp(timestamp)
-  invariant(ticks !== undefined, 'a recorded timestamp is well-formed')
-  return ticks
-}
 
 function end(run: Run, workspace: Workspace): void {
   run.open--

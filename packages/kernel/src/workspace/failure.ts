@@ -19,7 +19,6 @@ import { childrenOf, ended, isRoot, subtree, type Workspace } from './workspace.
 export interface Failure {
   readonly trigger: Trigger
   readonly reason: string
-  /** Header actor of the state change, and who is behind it. */
   readonly actor: string
   readonly initiator: string
   readonly signaller: string
@@ -27,7 +26,6 @@ export interface Failure {
   readonly signalReason?: string
   /** The limit that was reached (W-LIFE-05). */
   readonly dimension?: BudgetDimension
-  /** What the agent referred to in its own `failed`. */
   readonly ref?: string
   /** The reason of `integration_aborted` where it is not the code (W-INT-15). */
   readonly aborts?: string
@@ -90,7 +88,6 @@ export function writeRestOfCascade(batch: Batch, failed: Workspace): void {
   for (const each of cascade.failed) writeUndeliverable(batch, each, 'failed')
 }
 
-/** Who fell with a workspace, and who outlived it because somebody else owns them; both in tree order. */
 interface Cascade {
   readonly failed: Workspace[]
   readonly orphaned: Workspace[]

@@ -1,6 +1,5 @@
-// Replacing the agent of a workspace (W-MIG-04 to -07). The request freezes the workspace and is on record; the runtime
-// then has the new agent prepared, and asks for the swap or for the failure. Preparing first, then swapping: it is
-// never without an agent.
+// Replacing an agent (W-MIG-04 to -07): the request freezes the workspace, the runtime prepares the new agent and then
+// asks for the swap, so that it is never without an agent.
 import { durationMs, invariant, ok, type Result, type WorkspaceId } from '@parley/core'
 import { actorOf, type Batch, clip, initiatorOf } from '../batch.ts'
 import { atWork, isIdentity, NO_IDENTITY } from '../integrity/identity.ts'

@@ -1,5 +1,5 @@
-// The replacement of a workspace's agent as the state keeps it (W-MIG-05, W-LIFE-11): who takes over, and how far it
-// has come. The new agent is reserved from the first entry on, so that nobody else is given it meanwhile (W-SEC-03).
+// A migration as the state keeps it (W-MIG-05, W-LIFE-11). The new agent is reserved from the first entry on
+// (W-SEC-03).
 import type { WorkspaceId } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'

@@ -46,11 +46,8 @@ function denied(
   target?: Workspace,
   instead?: Pick<Denial, 'code' | 'message'>,
 ): Refusal {
-  return batch.deny(caller, {
-    capability: `operation:${operation}`,
-    action: operation,
+  return batch.denyOperation(caller, operation, {
     ...(target && { target: target.id }),
-    reason: 'permission_denied',
     message: `The ${caller.role} in ${caller.id} may not do this: ${operation}${target ? ` on ${target.id}` : ''}.`,
     ...instead,
   })

@@ -1,5 +1,5 @@
-// Orphans (W-WS-13, W-TOPO-TREE-07): a workspace that outlives its parent because it belongs to somebody else goes to
-// the root, and the coordinator may give it one other parent. There is no other way to move a workspace.
+// Orphans (W-WS-13, W-TOPO-TREE-07): a workspace of another owner outlives its parent below the root, and may be given
+// one other parent. Nothing else moves a workspace.
 import { ok, type Result, type WorkspaceId } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
@@ -32,9 +32,7 @@ export function decideReparent(batch: Batch, caller: Workspace, id: unknown, to:
   // W-LIFE-15
   if (isRoot(workspace)) return invalidState('The root has no parent and gets none.')
   if (!workspace.orphan)
-    return batch.deny(caller, {
-      capability: 'operation:reparent',
-      action: 'reparent',
+    return batch.denyOperation(caller, 'reparent', {
       target: workspace.id,
       reason: 'not_permitted',
       message: `${workspace.id} is no orphan, or was given a new parent already; it stays where it is.`,
@@ -46,9 +44,7 @@ export function decideReparent(batch: Batch, caller: Workspace, id: unknown, to:
   if (problem) return invalidState(problem)
   const visible = [...(workspace.visibility ?? [])].map(each => knownWorkspace(batch.run, each))
   const notContained = (message: string) =>
-    batch.deny(caller, {
-      capability: 'operation:reparent',
-      action: 'reparent',
+    batch.denyOperation(caller, 'reparent', {
       target: workspace.id,
       reason: 'containment_violation',
       code: 'containment',

@@ -1,5 +1,4 @@
-// What can be read off the tree and the structures that lie over it (mechanisms sheet, section 7): whose a workspace
-// is, whose cause it serves, who sees whom, which group it belongs to. Everything comes in order of creation unless
+// What can be read off the tree and the structures over it (mechanisms sheet, section 7), in order of creation unless
 // said otherwise.
 import type { WorkspaceId } from '@parley/core'
 import type { Run } from '../run/run.ts'
@@ -40,7 +39,6 @@ export function siblingsOf(workspace: Workspace): readonly Workspace[] {
   return childrenOf(workspace.parent).filter(each => each !== workspace)
 }
 
-/** Causal: downward, those that serve the same originator. */
 export function causedAlike(workspace: Workspace): readonly Workspace[] {
   return descendantsOf(workspace).filter(each => each.originator === workspace.originator)
 }

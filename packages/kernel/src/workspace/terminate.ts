@@ -1,5 +1,5 @@
-// Asking a workspace to wind down (W-TERM-01 to -05): it is told by mail, and fails when its grace is over. What it has
-// checkpointed by then stays.
+// Asking a workspace to wind down (W-TERM-01 to -05): by mail, with a grace whose clock stands still while the
+// workspace is paused. Its checkpoints stay.
 import { deadline, type EnvelopeId, type Result, type Ticks, type WorkspaceId } from '@parley/core'
 import type { EventBody, WorkspaceState } from '@parley/trail/events'
 import { actorOf, type Batch, clip } from '../batch.ts'
@@ -20,7 +20,6 @@ export interface TerminateRequest {
   readonly reason: unknown
 }
 
-/** `passed`: its gate was approved. */
 export function decideTerminate(
   batch: Batch,
   caller: Workspace,
@@ -95,10 +94,8 @@ export interface Termination {
   readonly period: number
   /** When the agent was told; no time runs before. */
   since: Ticks | undefined
-  /** Ticks that passed in `suspended` and `migrating` since then. */
   paused: number
   envelope: EnvelopeId | undefined
-  /** The end is on record, and the failure that belongs to it is not yet. */
   expired: boolean
 }
 
@@ -158,7 +155,6 @@ export function graceAt({ termination, pausedAt }: Workspace): Ticks | undefined
   return (deadline(termination.since, termination.period) + termination.paused) as Ticks
 }
 
-/** Milliseconds that are left of it, all of them before the agent was told, and the standing clock's rest included. */
 export function graceLeft({ termination, pausedAt }: Workspace, now: Ticks): number | undefined {
   if (termination?.envelope === undefined) return undefined
   if (termination.since === undefined) return termination.period

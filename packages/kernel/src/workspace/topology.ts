@@ -32,9 +32,7 @@ export function decideGrantVisibility(
   // The grantor is one of those above.
   const blind = blindAncestor(workspace, target)
   if (blind)
-    return batch.deny(caller, {
-      capability: 'operation:grant_visibility',
-      action: 'grant_visibility',
+    return batch.denyOperation(caller, 'grant_visibility', {
       target: target.id,
       reason: 'containment_violation',
       code: 'containment',
@@ -77,7 +75,6 @@ export function priorityOf(priority: unknown): Result<WorkspacePriority> {
   return known ? ok(known) : invalidArgument(`A priority is one of ${WORKSPACE_PRIORITIES.join(', ')}.`)
 }
 
-/** False, and nothing is written, where it has that priority already. */
 export function writePriority(
   batch: Batch,
   caller: Workspace,

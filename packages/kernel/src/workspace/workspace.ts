@@ -1,6 +1,5 @@
-// The workspace record (W-WS-01) with its nine components (W-WS-02) as the kernel keeps them. What most workspaces
-// never use is absent until it is first used, so that an idle workspace is small. The local trail is the trail's own
-// projection.
+// The workspace record (W-WS-01) with its nine components (W-WS-02). What most workspaces never use is absent until it
+// is first used.
 import type { CheckpointId, EnvelopeId, ObjectId, TaskId, Ticks, WorkspaceId } from '@parley/core'
 import {
   type Budget,
@@ -29,7 +28,6 @@ export interface DirectiveDraft {
   readonly format: string
   readonly content: string
   readonly attachments: readonly unknown[]
-  /** Whether the runtime submits it as soon as the agent is ready. */
   readonly dispatch: boolean
 }
 
@@ -84,7 +82,6 @@ export interface Workspace {
 
   // 1 Directive
   readonly directive: EnvelopeId | null
-  /** Kept until the directive is submitted. */
   directiveDraft: DirectiveDraft | undefined
   // 2 Inbox, and what is accepted for it but not delivered yet, by sender: the channels that end here (W-ENV-10)
   inbox: Inbox | undefined
@@ -107,9 +104,7 @@ export interface Workspace {
   known: KnownSignals | undefined
   /** Its conflicts, settled ones among them (W-INT-13). */
   conflicts: Conflict[] | undefined
-  /** Its own integration, while that is open. */
   integration: Integration | undefined
-  /** The last one that ended. */
   integrated: Integration | undefined
   /** As a target: the source that holds the integration lock, and what was merged, in order (W-INT-08). */
   merging: Workspace | undefined

@@ -41,7 +41,6 @@ export class RunActor {
   #run: Run
   readonly #queue: CommandQueue
   readonly #evidence: MissingEvidence
-  /** What recovery has to know of the past; let go of once it is done. */
   #trace: Trace | undefined
   readonly #outage: Outage
   readonly #readers = new Readers()
@@ -87,7 +86,6 @@ export class RunActor {
     })
   }
 
-  /** Replays a run. Nothing is written; a run that had begun takes commands once it is recovered. */
   static async open(options: ActorOptions): Promise<RunActor> {
     return new RunActor(options, await replay(options))
   }
@@ -127,7 +125,6 @@ export class RunActor {
     this.#schedule()
   }
 
-  /** Takes up deliveries that a crash or stop interrupted. */
   resume(): void {
     if (this.#stopped || this.recovering || runEnded(this.#run)) return
     for (const workspace of this.#run.workspaces.values())
@@ -170,7 +167,6 @@ export class RunActor {
     return this.#listeners.add(listener)
   }
 
-  /** Waits for what is on its way to disk; commands that still wait are refused. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#halt()
@@ -180,7 +176,6 @@ export class RunActor {
     if (this.#isTrue) await this.#options.states?.stop(this.#run)
   }
 
-  /** Whether the state is what the trail says, and all that recovery had to do is done. */
   get #isTrue(): boolean {
     return !this.#failed && !this.#spoiled && !this.recovering
   }
@@ -192,7 +187,6 @@ export class RunActor {
     this.#options.states?.halt()
   }
 
-  /** What cannot be read back or recovered halts this run, and no other. */
   #fail(cause: unknown): void {
     this.#failed = true
     this.#stopped = true

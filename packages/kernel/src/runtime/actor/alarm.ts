@@ -1,5 +1,5 @@
-// One alarm for a run, set to the earliest moment at which something is due. Moments that move later cost nothing: the
-// alarm rings at the old one, finds nothing due and is set anew.
+// One alarm for a run, set to the earliest moment at which something is due. It may ring early, finds nothing then, and
+// is set anew.
 import { type CancelTimer, type Clock, type Result, type Ticks, ticksPerMillisecond } from '@parley/core'
 import { earlier } from '../../due/due.ts'
 import { kernelDefaults, kernelLimits } from '../../limits.ts'
@@ -7,7 +7,6 @@ import { kernelDefaults, kernelLimits } from '../../limits.ts'
 export interface AlarmOptions {
   readonly clock: Clock
   readonly next: () => Promise<Ticks | undefined>
-  /** Deals with what is due first; says whether there was anything. */
   readonly ring: () => Promise<Result<boolean>>
 }
 

@@ -1,5 +1,5 @@
-// Carries accepted mail to its receivers: one envelope of a channel at a time, again at the times of W-ENV-14, given up
-// after the fourth attempt. Attempts are not on record; after a restart each envelope starts anew.
+// Carries accepted mail: one envelope of a channel at a time, four attempts at the times of W-ENV-14. Attempts are not
+// on record; a restart begins anew.
 import {
   type CancelTimer,
   type Clock,
@@ -25,10 +25,8 @@ interface Attempt {
   readonly key: string
   readonly delivery: Delivery
   count: number
-  /** Arrivals that the run has not answered yet. */
   arriving: number
   arrived: boolean
-  /** The wait that runs, and since when; while the receiver holds mail, what is left of it. */
   cancel: CancelTimer | undefined
   wait: number
   since: Ticks

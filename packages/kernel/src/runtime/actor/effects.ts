@@ -11,7 +11,6 @@ import type { Created } from '../../workspace/create.ts'
 import type { ActorOptions } from './actor-options.ts'
 import type { Courier } from './courier.ts'
 
-/** All that follows of what a command came to, now that it is durable up to `last`. */
 export function follow(
   courier: Courier,
   run: Run,
@@ -28,7 +27,6 @@ export function follow(
   for (const created of createdByGates(outcomes)) onCreated(...created)
 }
 
-/** Sends the courier where the entry may have opened or closed a way; `durable` is the newest `seq` on disk. */
 function carry(courier: Courier, run: Run, entry: EntryDraft, durable: number): void {
   switch (entry.event_type) {
     case 'envelope_created':
@@ -85,7 +83,6 @@ export function endsRun(run: Run, { event_type, body }: EntryDraft): boolean {
   return isTerminal(to_state) && workspace_id === run.root?.id
 }
 
-/** Workspaces that a gate held up: whoever asked for them could not bind their agents. */
 function* createdByGates(
   outcomes: readonly GateOutcome[],
 ): Generator<[workspace: WorkspaceId, role: string, creator: WorkspaceId]> {

@@ -1,5 +1,4 @@
-// Proofs that a decision lacks (W-INT-05): a merge that goes on after a gate, a lock or a conflict is checked against
-// what the store holds by then. Such a command stands apart until its proof was read, and is decided next.
+// Proofs that a decision lacks (W-INT-05): the command waits until the stored checkpoint was read, and is decided next.
 import {
   asParleyError,
   type CheckpointId,

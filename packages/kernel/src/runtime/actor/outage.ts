@@ -32,7 +32,6 @@ export class Outage {
     this.#readable = this.#since !== undefined
   }
 
-  /** Nobody waits: tries again by itself after a while. */
   tryLater(): void {
     this.#cancel?.()
     if (this.#since) this.#cancel = this.#clock.after(kernelDefaults.degradedRetry, this.#retry)

@@ -1,6 +1,5 @@
-// What a run deals with next. While it is recovered that is what recovery asks, and nothing else (W-REC-11). Then it is
-// commands by class (W-CONC-02), first in, first out inside each, and what ran out meanwhile. Those that wait for an
-// integration into a target to end stand apart (W-INT-08).
+// What a run deals with next: only recovery's steps while it recovers (W-REC-11), then commands by class (W-CONC-02)
+// and what is overdue. Commands for a locked target wait apart (W-INT-08).
 import type { Result, StrictClock, WorkspaceId } from '@parley/core'
 import { type Command, PRECEDENCE, precedenceOf } from '../../command.ts'
 import { nextDue } from '../../due/due.ts'
@@ -29,7 +28,6 @@ export class CommandQueue {
     this.#recovering = recovering
   }
 
-  /** How many commands wait for their turn, those at a lock and those of recovery aside. */
   get size(): number {
     return this.#size
   }
@@ -51,7 +49,6 @@ export class CommandQueue {
     this.#recovery.push(queued)
   }
 
-  /** Asks for something that nobody waits for, unless it is asked for already. */
   pushOnce(command: Command): void {
     const queue = this.#classes[precedenceOf(command)]!
     if (queue.some(queued => queued.command.type === command.type)) return
@@ -82,7 +79,6 @@ export class CommandQueue {
     return undefined
   }
 
-  /** What ran out meanwhile, one after the other until nothing is due. */
   #nextDue(run: Run): Queued | undefined {
     const next = nextDue(run)
     if (next === undefined || next > this.#stamps.next()) {

@@ -1,5 +1,5 @@
-// Carrying out the plan of recovery (W-REC-11): phase by phase, then what became due during the outage, then the
-// marker. A trail that cannot be written makes it wait; a step that can never be written halts the run.
+// Carries out the plan of recovery (W-REC-11), then what became due meanwhile, then the marker. A step that can never
+// be written halts the run.
 import type { Result, Ticks, WorkspaceId } from '@parley/core'
 import type { RuntimeCommand } from '../../command.ts'
 import { nextDue } from '../../due/due.ts'
@@ -7,14 +7,11 @@ import { planRecovery, type RecoveryPlan, type RecoveryStep } from '../../recove
 import type { Trace } from '../../recovery/trace.ts'
 import { type Run, runEnded } from '../../run/run.ts'
 
-/** What recovery needs of a run at work; nobody else is served meanwhile. */
 export interface RecoveryHost {
   submit<T>(command: RuntimeCommand): Promise<Result<T>>
   read<T>(reader: (run: Run) => T): Promise<T>
   now(): Ticks
-  /** The trail cannot be written for now: recovery goes on when it can. */
   delayed(): void
-  /** The runtime is closing: nothing more is asked. */
   stopped(): boolean
 }
 

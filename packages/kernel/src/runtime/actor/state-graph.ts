@@ -9,7 +9,6 @@ import { deserialize, serialize } from 'node:v8'
 import { trailLimits } from '@parley/trail'
 import { kernelLimits } from '../../limits.ts'
 
-/** Work that pauses now and then, and then has a result. */
 export type Pieces<Result> = Generator<undefined, Result>
 
 type Atom = string | number | bigint
@@ -216,7 +215,6 @@ export function* decodeGraph(bytes: Uint8Array): Pieces<unknown> {
   return nodes[0]
 }
 
-/** Every node, still without its values: these may point to nodes that come later. */
 function* emptyNodes({ shapes }: Head, cells: Int32Array): Pieces<object[]> {
   const templates = shapes.map(templateOf)
   const nodes: object[] = []

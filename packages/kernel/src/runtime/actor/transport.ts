@@ -9,7 +9,6 @@ export type Delivery =
       readonly id: EnvelopeId
       readonly from: WorkspaceId
       readonly to: WorkspaceId
-      /** The envelope itself, with its proof, for a transport that carries it. */
       readonly envelope: EnvelopeRecord | undefined
       /** Under `zero-trust` instead of `envelope`: sealed for its channel, and handed in as it is on arrival. */
       readonly sealed?: string

@@ -11,7 +11,6 @@ import type { Notice } from '../notice.ts'
 import { evidenceOf } from './content.ts'
 import type { RunHandle } from './run-handle.ts'
 
-/** Distributes over the union, so that each command keeps its own fields. */
 type WithoutCaller<C> = C extends { readonly caller: WorkspaceId } ? Omit<C, 'caller'> : never
 
 export type AgentRequest = WithoutCaller<AgentCommand>

@@ -74,7 +74,6 @@ export abstract class ReadingAgent {
     this.#keys = caller.run.agentKeys(caller.workspace)
   }
 
-  /** A workspace's record and components; one's own without an argument. */
   look(workspace: WorkspaceId = this.workspace): Promise<Result<WorkspaceView>> {
     return this.#show('workspace', workspace, run =>
       viewWorkspace(run, run.workspaces.get(workspace)!, this.#run.now()),
@@ -165,12 +164,10 @@ export abstract class ReadingAgent {
     return this.#show('graph', id, run => viewGraph(run, run.graphs.get(id)!, this.#self(run)))
   }
 
-  /** Tasks that can be bound now, the most urgent first. */
   dispatchable(graph: GraphId): Promise<Result<readonly TaskView[]>> {
     return this.#tasks(graph, dispatchable)
   }
 
-  /** Tasks that hang on a cancelled one. */
   unresolvable(graph: GraphId): Promise<Result<readonly TaskView[]>> {
     return this.#tasks(graph, unresolvable)
   }
@@ -184,7 +181,6 @@ export abstract class ReadingAgent {
     })
   }
 
-  /** Questions about owners, causes, sight, rights and dependencies, as far as this agent sees. */
   get topology(): Topology {
     return new Topology({
       read: reader => this.#run.read(reader),

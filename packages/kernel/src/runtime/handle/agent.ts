@@ -41,7 +41,6 @@ export class AgentHandle extends IntegratingAgent {
     return bound as Result<AgentOf<R, D>>
   }
 
-  /** Sends the directive of a workspace that was created with `dispatch: false`. */
   dispatch(workspace: WorkspaceId): Promise<Result<Sent>> {
     return this.#caller.ask({ type: 'dispatch', workspace })
   }
@@ -137,7 +136,6 @@ export class AgentHandle extends IntegratingAgent {
 
   // Topology
 
-  /** Permanent: what was once visible stays visible. */
   grantVisibility(workspace: WorkspaceId, target: WorkspaceId, reason: string): Done {
     return this.#caller.ask({ type: 'grant_visibility', workspace, target, reason })
   }
@@ -162,7 +160,6 @@ export class AgentHandle extends IntegratingAgent {
     return this.#caller.ask({ type: 'transfer_ownership', workspace, owner, reason })
   }
 
-  /** Gives an orphan its one new parent. */
   reparent(workspace: WorkspaceId, parent: WorkspaceId): Done {
     return this.#caller.ask({ type: 'reparent', workspace, parent })
   }

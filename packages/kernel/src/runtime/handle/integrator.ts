@@ -18,12 +18,10 @@ import type { AgentCaller } from './agent-caller.ts'
 import { WorkingAgent } from './working-agent.ts'
 
 export interface BeginOptions {
-  /** `direct` where it is left out. */
   readonly strategy?: IntegrationStrategy
   readonly basis?: string
 }
 
-/** Which overlap counts under `layered` and `evaluated`. */
 export interface OverlapOptions {
   /** Ignore overlap with what was integrated before the source was created (AMB-55). */
   readonly baseAware?: boolean
@@ -57,12 +55,10 @@ export abstract class IntegratingAgent extends WorkingAgent {
     this.#caller = caller
   }
 
-  /** Opens the integration of a child; waits while another one into the same target is open. */
   beginIntegration(source: WorkspaceId, how: string | BeginOptions = 'direct'): Promise<Result<void>> {
     return this.#caller.askWithEvidence(source, { type: 'begin_integration', source, ...withStrategy(how) })
   }
 
-  /** Merges and closes, or finds conflicts; opens the integration first where it is not open. */
   accept(source: WorkspaceId, how: string | AcceptOptions = 'direct'): Promise<Result<IntegrationOutcome>> {
     return this.decideIntegration(source, 'accept', how)
   }
@@ -87,7 +83,6 @@ export abstract class IntegratingAgent extends WorkingAgent {
     return decision === 'accept' ? this.#caller.askWithEvidence(source, request) : this.#caller.ask(request)
   }
 
-  /** The merge could not be made: the source fails with `integration_error`; a salvage is aborted. */
   failIntegration(source: WorkspaceId): Promise<Result<IntegrationOutcome | SalvageOutcome>> {
     return this.#caller.ask({ type: 'fail_integration', source })
   }

@@ -1,5 +1,5 @@
-// A run as hosts hold it: its coordinator, the agents that are bound in it, its end. It stays usable after the run has
-// ended and left memory: reads bring the state back for a while, commands answer `invalid_state`.
+// A run as hosts hold it, usable after its end too: reads bring the state back for a while, commands answer
+// `invalid_state`.
 import {
   asParleyError,
   type EntryId,
@@ -63,9 +63,7 @@ export interface RunHost {
   agentKeys(run: RunId, workspace: WorkspaceId): AgentKeys | undefined
   /** Who is known; undefined where everybody who is let in may do everything. */
   readonly directory: UserDirectory | undefined
-  /** Where people are on record, the present house first. */
   houses(): Promise<readonly RunTrail[]>
-  /** Reads for agents, and records what is no command of anybody. */
   readonly reads: Pick<RecordedReads, 'record' | 'query' | 'aggregate'>
 }
 
@@ -82,7 +80,6 @@ export class RunHandle {
     this.topology = new Topology(this)
   }
 
-  /** For the host that runs the agent. */
   worker(workspace: WorkspaceId): Promise<Result<Worker>> {
     return this.#agent(workspace)
   }
@@ -194,7 +191,6 @@ export class RunHandle {
     return this.submit({ type: 'meter', workspace, ...usage })
   }
 
-  /** What is left of limits and time; a host asks before it lets an agent take a turn. */
   async remaining(workspace: WorkspaceId): Promise<Result<BudgetLeft>> {
     const left = await this.tryRead(run => {
       const state = run.workspaces.get(workspace)
@@ -223,12 +219,10 @@ export class RunHandle {
     return proofReport(source, entry)
   }
 
-  /** What agents asked and nobody has answered, in order of receipt, with whom each waits for now. */
   escalations(): Promise<readonly EscalationView[]> {
     return this.read(run => viewEscalations(run, this.#host.directory))
   }
 
-  /** What waits for a human, in order of opening, each with its whole subject. */
   gates(): Promise<readonly GateView[]> {
     return readGates(this, this.#host.directory)
   }
@@ -237,7 +231,6 @@ export class RunHandle {
     return readGate(this, this.#host.directory, id)
   }
 
-  /** How a gate ended, once it has, and what became of what it held up. */
   settled(gate: GateId, signal?: AbortSignal): Promise<Result<GateOutcome>> {
     return settled(this, gate, signal)
   }

@@ -1,6 +1,5 @@
-// Questions about a run's six structures (mechanisms sheet, section 7), for its host and for agents. Answers are ids
-// and views of committed state, and nobody who is asked about is told. An agent gets what it sees (§3.4): a question
-// about anything else is answered as if that did not exist and is on record, and lists leave it out.
+// Questions about a run's six structures (mechanisms sheet, section 7). An agent gets what it sees (§3.4): anything
+// else is answered as if it did not exist, on record, and lists leave it out.
 import { type GraphId, ok, type Result, type TaskId, type Ticks, type WorkspaceId } from '@parley/core'
 import { type GroupUsage, usageOf } from '../../budget/view.ts'
 import { rightsHeldBy, rightsTo } from '../../port-right/port-right.ts'
@@ -37,7 +36,6 @@ type Ids = readonly WorkspaceId[]
 export interface Asker {
   read<T>(reader: (run: Run) => T): Promise<T>
   now(): Ticks
-  /** The agent's eyes; the host sees everything. */
   readonly sight?: {
     readonly workspace: WorkspaceId
     mayRead(kind: Readable, id: string): Promise<Result<void>>
@@ -57,7 +55,6 @@ export class Topology {
     return this.#list(run => ownedBy(run, user))
   }
 
-  /** Every workspace that stems from this user, or from `system`. */
   originatedBy(originator: string): Promise<Ids> {
     return this.#list(run => originatedBy(run, originator))
   }
@@ -122,12 +119,10 @@ export class Topology {
 
   // Task graph
 
-  /** All that a task rests on, directly or not. */
   dependencies(task: TaskId): Promise<Result<readonly TaskView[]>> {
     return this.#aboutTask(task, transitiveDependencies)
   }
 
-  /** All that rests on a task: what its failure would hold up. */
   dependents(task: TaskId): Promise<Result<readonly TaskView[]>> {
     return this.#aboutTask(task, transitiveDependents)
   }
@@ -140,7 +135,6 @@ export class Topology {
     return this.#inGraph(graph, sinks)
   }
 
-  /** All tasks, each behind what it rests on. */
   order(graph: GraphId): Promise<Result<readonly TaskView[]>> {
     return this.#inGraph(graph, tasks => dependencyOrder(tasks) ?? [])
   }

@@ -13,7 +13,6 @@ import type { RecordedReads } from '../recorded-reads.ts'
 
 type Done = Promise<Result<void>>
 
-/** Distributes over the union, so that each command keeps its own fields. */
 type WithoutUser<C> = C extends { readonly user: string } ? Omit<C, 'user'> : never
 
 export interface UserHost {

@@ -75,7 +75,6 @@ export abstract class WorkingAgent extends ReadingAgent {
     return this.#caller.receive(signal)
   }
 
-  /** Notices for this agent: mail, signals of its children, states, what could not be delivered. */
   subscribe(listener: (notice: Notice) => void): () => void {
     return this.#caller.subscribe(listener)
   }
