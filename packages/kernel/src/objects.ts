@@ -15,26 +15,24 @@ import { foundHouse } from './user/evolve.ts'
 import type { BatchAbort } from './workspace/batch-abort.ts'
 import type { DirectiveDraft, Workspace } from './workspace/workspace.ts'
 
-export const OBJECT_KINDS = [
-  'batch_abort',
-  'taxonomy',
-  'highway',
-  'context',
-  'directive',
-  'memory',
-  'consumed',
-  'envelope',
-  'checkpoint',
-  'graph',
-  'task',
-  'gate',
-  'answer',
-  'result',
-  'approved_integration',
-  'settings',
-  'usage',
-] as const
-export type ObjectKind = (typeof OBJECT_KINDS)[number]
+export type ObjectKind =
+  | 'batch_abort'
+  | 'taxonomy'
+  | 'highway'
+  | 'context'
+  | 'directive'
+  | 'memory'
+  | 'consumed'
+  | 'envelope'
+  | 'checkpoint'
+  | 'graph'
+  | 'task'
+  | 'gate'
+  | 'answer'
+  | 'result'
+  | 'approved_integration'
+  | 'settings'
+  | 'usage'
 
 export interface MemoryRecord {
   readonly workspace: WorkspaceId

@@ -10,25 +10,7 @@ import { type Envelope, type EnvelopeRecord, emptyInbox } from './envelope.ts'
 export const envelopeFolds: Folds = {
   envelope_created(run, body) {
     const record = claim<EnvelopeRecord>(run, body.envelope_id, 'envelope')
-    const envelope: Envelope = {
-      id: record.id,
-      from: record.from,
-      to: record.to,
-      type: record.type,
-      priority: record.priority,
-      inReplyTo: record.in_reply_to,
-      origin: record.origin,
-      originator: record.originator,
-      seq: run.seq,
-      status: 'validated',
-      record,
-      undeliverable: undefined,
-      gate: undefined,
-      changed: undefined,
-      consumed: false,
-      forged: false,
-      replies: undefined,
-    }
+    const envelope = envelopeOf(run, record, 'validated', record)
     run.envelopes.set(envelope.id, envelope)
     run.undelivered++
     const receiver = knownWorkspace(run, record.to)
@@ -82,26 +64,37 @@ export const envelopeFolds: Folds = {
       answerLost(run, id)
       return
     }
-    run.envelopes.set(id, {
-      id,
-      from: body.from as WorkspaceId,
-      to: (body.to ?? '') as WorkspaceId,
-      type: body.type ?? '',
-      priority: 'normal',
-      inReplyTo: null,
-      origin: 'agent',
-      originator: '',
-      seq: run.seq,
-      status: 'rejected',
-      record: undefined,
-      undeliverable: undefined,
-      gate: undefined,
-      changed: undefined,
-      consumed: false,
-      forged: false,
-      replies: undefined,
-    })
+    const { from, to, type } = body
+    const lost = { id, from, to: to ?? '', type: type ?? '', priority: 'normal', in_reply_to: null, origin: 'agent' }
+    run.envelopes.set(id, envelopeOf(run, { ...lost, originator: '' } as EnvelopeRecord, 'rejected', undefined))
   },
+}
+
+function envelopeOf(
+  { seq }: Run,
+  { id, from, to, type, priority, in_reply_to: inReplyTo, origin, originator }: EnvelopeRecord,
+  status: Envelope['status'],
+  record: EnvelopeRecord | undefined,
+): Envelope {
+  return {
+    id,
+    from,
+    to,
+    type,
+    priority,
+    inReplyTo,
+    origin,
+    originator,
+    seq,
+    status,
+    record,
+    undeliverable: undefined,
+    gate: undefined,
+    changed: undefined,
+    consumed: false,
+    forged: false,
+    replies: undefined,
+  }
 }
 
 function leaveChannel(run: Run, id: string): Envelope {

@@ -1,5 +1,5 @@
 // Whose agent did what an entry records (W-SEC-17): its own workspace's mostly, and for operations a delegate above it.
-import type { WorkspaceId } from '@parley/core'
+import { unwrap, type WorkspaceId } from '@parley/core'
 import type { Entry, RunModel, RunTrail, TrailQuery, WorkspaceFacts } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 
@@ -76,10 +76,13 @@ async function isForced(trail: RunTrail, { event_type, workspace, seq, body }: E
   return !next || next.seq > change.seq
 }
 
+/** The entries of one page; rejects where the trail refuses. */
+export async function found(trail: RunTrail, query: TrailQuery): Promise<readonly Entry[]> {
+  return unwrap(await trail.query(query)).entries
+}
+
 async function one(trail: RunTrail, query: TrailQuery): Promise<Entry | undefined> {
-  const page = await trail.query({ ...query, limit: 1 })
-  if (!page.ok) throw page.error
-  return page.value.entries[0]
+  return (await found(trail, { ...query, limit: 1 }))[0]
 }
 
 /** A conflict of a salvage is filed under the integrator itself. */

@@ -8,6 +8,7 @@ import type { EnvelopeRecord } from '../envelope/envelope.ts'
 import { recordViolation } from '../envelope/proof.ts'
 import type { GateRecord } from '../highway/gate.ts'
 import { referenceTo } from '../highway/subject.ts'
+import { found } from './acting.ts'
 import type { ProofStep } from './proof-report.ts'
 import type { Proofs } from './proofs.ts'
 import { violationOf } from './verify.ts'
@@ -80,9 +81,7 @@ async function gate({ trail }: Source, id: string, subject: Reference): Promise<
 
 async function resolution(source: Source, body: EventBody<'gate_resolved'>): Promise<ProofStep> {
   const query = { event_type: 'gate_triggered', body: { gate_id: body.gate_id }, limit: 1 }
-  const page = await source.trail.query(query)
-  if (!page.ok) throw page.error
-  const [opened] = page.value.entries
+  const [opened] = await found(source.trail, query)
   if (!opened) return missing(`The opening of the gate ${body.gate_id} is not on record.`)
   const shown = await gate(source, body.gate_id, (opened.body as EventBody<'gate_triggered'>).subject)
   if (shown.status !== 'verified') return shown

@@ -1,10 +1,10 @@
 // The proof chain of one recorded act (W-SEC-17): identity, message, entry, links, signature, each checked anew from
 // what is stored. Nothing is written.
-import { asParleyError, type EntryId, err, ok, type Result, type RunId, type WorkspaceId } from '@parley/core'
-import type { Entry, EntryProof, RunModel, RunTrail, TrailQuery } from '@parley/trail'
+import { asParleyError, type EntryId, err, ok, type Result, type RunId, unwrap, type WorkspaceId } from '@parley/core'
+import type { Entry, EntryProof, RunModel, RunTrail } from '@parley/trail'
 import { type EventBody, type EventType, RESERVED_ACTORS } from '@parley/trail/events'
 import { notFound } from '../refusal.ts'
-import { actingWorkspace } from './acting.ts'
+import { actingWorkspace, found } from './acting.ts'
 import { messageOf } from './message-proof.ts'
 import type { Proofs } from './proofs.ts'
 
@@ -87,11 +87,10 @@ async function reportOn(source: ProofSource, proof: EntryProof): Promise<ProofRe
 async function seqOf(trail: RunTrail, id: EntryId): Promise<number | undefined> {
   let after = 0
   for (;;) {
-    const page = await trail.query({ after })
-    if (!page.ok) throw page.error
-    const found = page.value.entries.find(each => each.id === id)
-    if (found || !page.value.more) return found?.seq
-    after = page.value.cursor
+    const { entries, more, cursor } = unwrap(await trail.query({ after }))
+    const entry = entries.find(each => each.id === id)
+    if (entry || !more) return entry?.seq
+    after = cursor
   }
 }
 
@@ -153,17 +152,12 @@ async function leaderOf(
   trail: RunTrail,
   { seq, actor, body: { task_id } }: TaskEntry,
 ): Promise<WorkspaceId | undefined> {
-  const found = async (query: TrailQuery) => {
-    const page = await trail.query(query)
-    if (!page.ok) throw page.error
-    return page.value.entries
-  }
   for (let task: string | null | undefined = task_id; ; ) {
-    const [made] = await found({ event_type: 'task_created', body: { task_id: task }, limit: 1 })
+    const [made] = await found(trail, { event_type: 'task_created', body: { task_id: task }, limit: 1 })
     task = (made?.body as EventBody<'task_created'> | undefined)?.parent_task
     if (task == null) return undefined
     const bound = { event_type: 'workspace_created', body: { task_ref: task } } as const
-    for (const { workspace, body } of await found({ ...bound, order: 'descending', after: seq })) {
+    for (const { workspace, body } of await found(trail, { ...bound, order: 'descending', after: seq })) {
       const { role, delegate } = body as EventBody<'workspace_created'>
       if (delegate && role === actor) return workspace ?? undefined
     }
@@ -177,15 +171,8 @@ async function identityOfAgent(
   workspace: WorkspaceId | undefined,
 ): Promise<IdentityStep> {
   if (workspace === undefined) return unbound('No workspace is on record whose agent could have done this.')
-  const page = await trail.query({
-    workspace,
-    event_type: ['workspace_created', 'migration_completed'],
-    order: 'descending',
-    after: seq + 1,
-    limit: 1,
-  })
-  if (!page.ok) throw page.error
-  const [binding] = page.value.entries
+  const event_type = ['workspace_created', 'migration_completed']
+  const [binding] = await found(trail, { workspace, event_type, order: 'descending', after: seq + 1, limit: 1 })
   if (!binding) return unbound(`The creation of ${workspace} is not on record.`)
   const body = binding.body as Partial<EventBody<'workspace_created'> & EventBody<'migration_completed'>>
   const name = body.new_agent ?? body.agent
@@ -205,16 +192,8 @@ async function identityOfRuntime({ trail }: ProofSource, entry: Entry): Promise<
 async function identityOfUser(source: ProofSource, { actor, timestamp }: Entry): Promise<IdentityStep> {
   for (const trail of await source.houses()) {
     for (const event_type of ['authentication_succeeded', 'user_created'] as const) {
-      const query = {
-        event_type,
-        body: { user_id: actor },
-        to: timestamp,
-        order: 'descending',
-        limit: 1,
-      } as const
-      const page = await trail.query(query)
-      if (!page.ok) throw page.error
-      const [binding] = page.value.entries
+      const query = { event_type, body: { user_id: actor }, to: timestamp, order: 'descending', limit: 1 } as const
+      const [binding] = await found(trail, query)
       if (binding) return bound(trail, binding, actor, 'The person whom the authentication boundary accepted.')
     }
   }

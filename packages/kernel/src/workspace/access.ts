@@ -22,18 +22,16 @@ import { seesTask } from '../task/permission.ts'
 import { isAbove, isRoot, sees, type Workspace } from './workspace.ts'
 
 /** What can be read by id. A workspace stands for its register and its working memory too. */
-export const READABLE = [
-  'workspace',
-  'checkpoint',
-  'artifact',
-  'envelope',
-  'directive',
-  'context',
-  'result',
-  'task',
-  'graph',
-] as const
-export type Readable = (typeof READABLE)[number]
+export type Readable =
+  | 'workspace'
+  | 'checkpoint'
+  | 'artifact'
+  | 'envelope'
+  | 'directive'
+  | 'context'
+  | 'result'
+  | 'task'
+  | 'graph'
 
 /** A read outside scope is answered as if the object did not exist, and is on record. */
 export function decideRead(batch: Batch, caller: Workspace, kind: Readable, id: string): Result<void> {
