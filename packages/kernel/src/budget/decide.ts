@@ -5,7 +5,7 @@ import type { Batch } from '../batch.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { invalidArgument, invalidState, notFound, type Refusal } from '../refusal.ts'
 import { workspaceOf } from '../run/run.ts'
-import { operand } from '../workspace/operation.ts'
+import { existing, operand } from '../workspace/operation.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 import type { UsageRecord } from './charge.ts'
 import { limitOf, limitsOf } from './meter.ts'
@@ -47,7 +47,7 @@ export function decideRaiseBudget(
   id: unknown,
   limits: unknown,
 ): Result<void> {
-  const target = caller ? operand(batch, caller, 'raise_budget', id) : found(batch, id)
+  const target = caller ? operand(batch, caller, 'raise_budget', id) : existing(batch, id)
   if (!target.ok) return target
   const workspace = target.value
   const checked = validator.check(limits)
@@ -76,11 +76,6 @@ export function decideRaiseBudget(
     })
   }
   return ok(undefined)
-}
-
-function found(batch: Batch, id: unknown): Result<Workspace> {
-  const workspace = typeof id === 'string' ? workspaceOf(batch.run, id) : undefined
-  return workspace ? ok(workspace) : notFound('workspace', id)
 }
 
 /** W-WS-11: a raise is contained like a creation. */

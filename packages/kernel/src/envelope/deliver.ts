@@ -1,13 +1,13 @@
 // Delivery (W-ENV-08 to -12, -15, -16): what happens when an envelope arrives at its receiver, arrives again, or never
 // arrives; and consumption by the agent (W-WS-21).
-import { type EnvelopeId, ok, type Result, type RightId, type WorkspaceId } from '@parley/core'
+import { type EnvelopeId, ok, type Result, type WorkspaceId } from '@parley/core'
 import { actorOf, type Batch } from '../batch.ts'
 import { writeAnswered } from '../highway/answer.ts'
 import { type Violation, writeViolation } from '../integrity/verify.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
-import { writeTransition } from '../lifecycle/transition.ts'
+import { writeTransition, writeTurnedBack, writeUndelivered } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
-import { mayMint } from '../port-right/decide.ts'
+import { mayMint, writeRight } from '../port-right/decide.ts'
 import { heldRight, type PortRight } from '../port-right/port-right.ts'
 import { invalidState, notFound, type Refusal, refusal } from '../refusal.ts'
 import { knownWorkspace, type Run, workspaceOf } from '../run/run.ts'
@@ -60,16 +60,8 @@ export function decideArrival(batch: Batch, id: EnvelopeId, arrived?: unknown): 
 
 /** W-ENV-04: the proof failed before placement. It never moves again, and its channel goes on. */
 function writeForged(batch: Batch, envelope: Envelope, violation: Violation): void {
-  const { id, from, to, type } = envelope
-  writeViolation(batch, { subject_type: 'envelope', subject_id: id, action_taken: 'rejected' }, violation)
-  batch.add('envelope_rejected', knownWorkspace(batch.run, from), 'protocol', {
-    envelope_id: id,
-    from,
-    to,
-    type,
-    reason: 'integrity_violation',
-    timestamp: batch.at,
-  })
+  writeViolation(batch, { subject_type: 'envelope', subject_id: envelope.id, action_taken: 'rejected' }, violation)
+  writeTurnedBack(batch, envelope, 'integrity_violation')
 }
 
 /** W-ENV-08: the record, leaving `idle`, the rights that travel along, the receipt. */
@@ -124,13 +116,7 @@ function writeHandedOn(batch: Batch, envelope: Envelope, receiver: Workspace): v
     const target = workspaceOf(batch.run, listed.target)
     if (!target || target === receiver || batch.isEnded(target)) continue
     if (mayMint(sender, receiver, target)) {
-      batch.add('port_right_created', receiver, actorOf(sender), {
-        right_id: batch.newId<RightId>('right'),
-        right_type: listed.type,
-        holder: receiver.id,
-        target: target.id,
-        created_by: sender.id,
-      })
+      writeRight(batch, { actor: actorOf(sender), id: sender.id }, listed.type, receiver.id, target.id)
       continue
     }
     const right = heldRight(sender, listed.type, target, moved)
@@ -153,13 +139,7 @@ export function decideExhausted(batch: Batch, id: EnvelopeId): Result<void> {
   if (!envelope) return notFound('envelope', id)
   if (!onItsWay(envelope)) return invalidState(`${id} is not on its way any more.`)
   const sender = knownWorkspace(batch.run, envelope.from)
-  batch.add('envelope_undeliverable', sender, 'protocol', {
-    envelope_id: id,
-    from: envelope.from,
-    to: envelope.to,
-    reason: DELIVERY_EXHAUSTED,
-    timestamp: batch.at,
-  })
+  writeUndelivered(batch, envelope, DELIVERY_EXHAUSTED)
   const receiver = knownWorkspace(batch.run, envelope.to)
   const notice = writeEmitted(batch, receiver, {
     type: 'failed',

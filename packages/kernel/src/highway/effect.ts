@@ -5,6 +5,7 @@ import { onItsWay } from '../envelope/envelope.ts'
 import { writeConflictDecided } from '../integration/conflict.ts'
 import { writeIntegrationDecided } from '../integration/gated.ts'
 import { integratorOf } from '../integration/integration.ts'
+import { writeTurnedBack } from '../lifecycle/transition.ts'
 import { invalidState, type Refusal } from '../refusal.ts'
 import { knownWorkspace } from '../run/run.ts'
 import { decideCancelTask, writeApproved } from '../task/decide.ts'
@@ -76,7 +77,7 @@ export function drop(batch: Batch, paused: Paused, actor: string): void {
       writeGateRejected(batch, knownWorkspace(batch.run, paused.caller))
       return
     case 'envelope_delivery':
-      writeEnvelopeRejected(batch, paused.envelope)
+      turnBack(batch, paused.envelope)
       return
     case 'integration':
       writeIntegrationDecided(batch, paused, 'reject', actor)
@@ -96,21 +97,6 @@ function draft(batch: Batch, id: TaskId): Result<Task> {
   const task = batch.run.tasks.get(id)
   if (task?.status === 'draft') return ok(task)
   return invalidState(`The task ${id} is ${task?.status ?? 'unknown'}, no draft any more.`)
-}
-
-/** W-ENV-04: rejected after validation. */
-function writeEnvelopeRejected(batch: Batch, id: EnvelopeId): void {
-  const envelope = batch.run.envelopes.get(id)
-  if (!envelope || !onItsWay(envelope)) return
-  const { from, to, type } = envelope
-  batch.add('envelope_rejected', knownWorkspace(batch.run, from), 'protocol', {
-    envelope_id: id,
-    from,
-    to,
-    type,
-    reason: 'gate_rejected_by_human',
-    timestamp: batch.at,
-  })
 }
 
 /** Tasks and envelopes change in the state itself (highway/evolve.ts). */
@@ -144,4 +130,9 @@ function withChanges(paused: Paused, changed: GateModifications): Paused {
     default:
       return assertNever(paused)
   }
+}
+
+function turnBack(batch: Batch, id: EnvelopeId): void {
+  const envelope = batch.run.envelopes.get(id)
+  if (envelope && onItsWay(envelope)) writeTurnedBack(batch, envelope, 'gate_rejected_by_human')
 }

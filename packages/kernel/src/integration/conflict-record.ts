@@ -117,6 +117,19 @@ export function writeResolved(
   })
 }
 
+/** W-INT-13: one that cannot be settled takes the others with it. */
+export function writeUnsettled(
+  batch: Batch,
+  bearer: Bearer,
+  conflict: Conflict,
+  actor: string,
+  { strategy, resolution }: Omit<Verdict, 'outcome'>,
+): void {
+  writeResolved(batch, bearer, conflict, actor, { strategy, resolution, outcome: 'failed' })
+  const others = { strategy, resolution: 'conflict_unresolvable', outcome: 'failed' } as const
+  for (const other of openConflicts(bearer)) if (other !== conflict) writeResolved(batch, bearer, other, actor, others)
+}
+
 export function notOpen(source: Workspace | undefined, conflict: unknown): Result<never> {
   const id = typeof conflict === 'string' ? conflict.slice(0, 80) : ''
   return invalidState(`${source?.id ?? 'Nothing'} has no open conflict ${id}.`, 'conflict_not_open')

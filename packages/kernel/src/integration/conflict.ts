@@ -16,6 +16,7 @@ import {
   proposalOf,
   proposalProblem,
   writeResolved,
+  writeUnsettled,
 } from './conflict-record.ts'
 import { openSalvage, type SalvageOutcome } from './integration.ts'
 import { storeResult, writeMerged } from './merge.ts'
@@ -184,14 +185,8 @@ function reject(batch: Batch, settled: Case, actor: string): Result<ResolutionOu
 
 /** W-INT-13: one that cannot be settled takes the others with it. */
 function fail(batch: Batch, settled: Case, actor: string, failure: Failure): Result<ResolutionOutcome> {
-  const { source, conflict, strategy, resolution } = settled
-  writeResolved(batch, source, conflict, actor, { strategy, resolution, outcome: 'failed' })
-  for (const other of openConflicts(source).filter(each => each !== conflict))
-    writeResolved(batch, source, other, actor, {
-      strategy,
-      resolution: 'conflict_unresolvable',
-      outcome: 'failed',
-    })
+  const { source, conflict } = settled
+  writeUnsettled(batch, source, conflict, actor, settled)
   writeFailure(batch, source, failure)
   return ok({ state: 'failed' })
 }

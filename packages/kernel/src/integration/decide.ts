@@ -5,7 +5,6 @@ import { INTEGRATION_STRATEGIES, type IntegrationStrategy } from '@parley/trail/
 import { actorOf, type Batch } from '../batch.ts'
 import { gate, gated } from '../highway/gate.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
-import { writeDelivered, writeEmitted } from '../signal/signal.ts'
 import { byOperation, byProtocol, writeFailure } from '../workspace/failure.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import {
@@ -17,6 +16,7 @@ import {
   type PausedIntegration,
   type SalvageOutcome,
   writeAborted,
+  writeAbortion,
 } from './integration.ts'
 import { storeResult, writeMerged } from './merge.ts'
 import { filesOf, overlapsOf } from './overlap.ts'
@@ -32,6 +32,7 @@ import {
   parentOf,
   sourceIn,
   targetOf,
+  writeStarted,
 } from './source.ts'
 
 /** W-INT-02 steps 2 to 5. `passed`: its gate was approved, or none stands in the way. */
@@ -64,7 +65,11 @@ export function decideIntegration(
   if (decision === 'accept') return accept(batch, caller, source.value, { ...request, strategy }, passed)
   // AMB-18: neither is gated.
   if (!source.value.integration)
-    writeStarted(batch, caller, source.value, { strategy: 'direct', checkpoint: source.value.deliverable })
+    writeStarted(batch, caller, source.value, {
+      mode: 'normal',
+      strategy: 'direct',
+      checkpoint: source.value.deliverable,
+    })
   return writeEnded(batch, caller, source.value, decision === 'revise' ? 'revision_required' : 'rejected')
 }
 
@@ -114,7 +119,7 @@ function begin(
     : deliverableViolation(batch, checkpoint, request.evidence)
   if (!violation.ok) return violation
   if (violation.value) {
-    writeStarted(batch, caller, source, { strategy, checkpoint, basis })
+    writeStarted(batch, caller, source, { mode: 'normal', strategy, checkpoint, basis })
     return writeFlagged(batch, source, checkpoint, violation.value)
   }
   if (!passed && !batch.run.approved.has(source.id)) {
@@ -135,7 +140,7 @@ function begin(
     }
     if (verdict !== 'proceed') return gated(verdict.waits)
   }
-  writeStarted(batch, caller, source, { strategy, checkpoint, basis })
+  writeStarted(batch, caller, source, { mode: 'normal', strategy, checkpoint, basis })
   return ok({ strategy, checkpoint })
 }
 
@@ -179,36 +184,6 @@ function requestProblem(request: IntegrationRequest, strategy: IntegrationStrate
   return baseAwareProblem(baseAware)
 }
 
-interface Start {
-  readonly strategy: IntegrationStrategy
-  readonly checkpoint: CheckpointId | undefined
-  readonly basis?: string | undefined
-}
-
-/** W-INT-10: one `integrate` signal for each integration, then `integration_started`. */
-function writeStarted(
-  batch: Batch,
-  caller: Workspace,
-  source: Workspace,
-  { strategy, checkpoint, basis }: Start,
-): void {
-  const target = parentOf(batch, source)
-  // The signal comes from the integrator's own workspace, whoever called: a root that integrates acts in the parent.
-  const signal = writeEmitted(batch, caller, { type: 'integrate', ref: source.id, actor: actorOf(caller) })
-  batch.add('integration_started', source, actorOf(caller), {
-    source: source.id,
-    target: target.id,
-    owner: source.owner,
-    mode: 'normal',
-    strategy,
-    checkpoint_ref: checkpoint ?? null,
-    timestamp: batch.at,
-    // W-INT-09
-    ...(basis !== undefined && { order_index: target.begun + 1, order_basis: basis }),
-  })
-  writeDelivered(batch, signal)
-}
-
 /** An integration that was open before this batch is aborted by the failure itself. */
 function writeEnded(
   batch: Batch,
@@ -216,15 +191,8 @@ function writeEnded(
   source: Workspace,
   code: 'revision_required' | 'rejected' | 'integration_error',
 ): Result<IntegrationOutcome> {
-  if (!source.integration) {
-    batch.add('integration_aborted', source, actorOf(caller), {
-      source: source.id,
-      target: targetOf(batch, source).id,
-      mode: 'normal',
-      reason: code,
-      timestamp: batch.at,
-    })
-  }
+  if (!source.integration)
+    writeAbortion(batch, { source, target: targetOf(batch, source) }, 'normal', code, actorOf(caller))
   writeFailure(batch, source, byOperation(code, caller))
   return ok({ state: 'failed', conflicts: [] })
 }

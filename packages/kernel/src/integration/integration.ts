@@ -118,20 +118,26 @@ function isOpen({ result, aborted }: Salvage): boolean {
   return result === undefined && aborted === undefined
 }
 
-/** The end of a salvage that came to nothing; conflicts that are still open end with it. */
-export function writeAborted(
+/** The end of an integration that came to nothing: filed under the source, in salvage under the target. */
+export function writeAbortion(
   batch: Batch,
   { source, target }: Pick<Salvage, 'source' | 'target'>,
+  mode: 'normal' | 'salvage',
+  reason: string,
+  actor: string,
+): void {
+  const body = { source: source.id, target: target.id, mode, reason, timestamp: batch.at }
+  batch.add('integration_aborted', mode === 'normal' ? source : target, actor, body)
+}
+
+/** Conflicts that are still open end with the salvage. */
+export function writeAborted(
+  batch: Batch,
+  salvage: Pick<Salvage, 'source' | 'target'>,
   reason: string,
   actor: string,
 ): Result<SalvageOutcome> {
-  batch.add('integration_aborted', target, actor, {
-    source: source.id,
-    target: target.id,
-    mode: 'salvage',
-    reason,
-    timestamp: batch.at,
-  })
+  writeAbortion(batch, salvage, 'salvage', reason, actor)
   return ok({ salvage: 'aborted' })
 }
 

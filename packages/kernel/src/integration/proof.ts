@@ -7,6 +7,7 @@ import { type Violation, violationOf, writeViolation } from '../integrity/verify
 import { invalidArgument, type Refusal, refusal } from '../refusal.ts'
 import { byProtocol, writeFailure } from '../workspace/failure.ts'
 import type { Workspace } from '../workspace/workspace.ts'
+import { writeAbortion } from './integration.ts'
 import { targetOf } from './source.ts'
 
 /** What is wrong with the deliverable, if anything; at level 1 there are no proofs. */
@@ -44,15 +45,8 @@ export function writeFlagged(batch: Batch, source: Workspace, checkpoint: Checkp
   const reason = 'integrity_violation'
   writeForged(batch, checkpoint, violation)
   // Where it was open before this batch, the failure itself ends it.
-  if (!source.integration) {
-    batch.add('integration_aborted', source, 'protocol', {
-      source: source.id,
-      target: targetOf(batch, source).id,
-      mode: 'normal',
-      reason,
-      timestamp: batch.at,
-    })
-  }
+  if (!source.integration)
+    writeAbortion(batch, { source, target: targetOf(batch, source) }, 'normal', reason, 'protocol')
   writeFailure(batch, source, { ...byProtocol('integration_error'), aborts: reason })
   return notMerged(source, checkpoint)
 }

@@ -16,6 +16,7 @@ import {
   proposalProblem,
   writeDetected,
   writeResolved,
+  writeUnsettled,
 } from './conflict-record.ts'
 import { openSalvage, type Salvage, type SalvageOutcome, writeAborted } from './integration.ts'
 import { storeResult } from './merge.ts'
@@ -126,13 +127,6 @@ function fail(
   actor: string,
   { reason, by }: { readonly reason: string; readonly by: string },
 ): Result<SalvageOutcome> {
-  const { salvage, conflict, strategy, resolution } = settled
-  writeResolved(batch, salvage, conflict, actor, { strategy, resolution, outcome: 'failed' })
-  for (const other of openConflicts(salvage).filter(each => each !== conflict))
-    writeResolved(batch, salvage, other, actor, {
-      strategy,
-      resolution: 'conflict_unresolvable',
-      outcome: 'failed',
-    })
-  return writeAborted(batch, salvage, reason, by)
+  writeUnsettled(batch, settled.salvage, settled.conflict, actor, settled)
+  return writeAborted(batch, settled.salvage, reason, by)
 }

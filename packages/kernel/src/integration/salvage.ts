@@ -7,7 +7,6 @@ import { gate, gated } from '../highway/gate.ts'
 import type { Violation } from '../integrity/verify.ts'
 import { invalidArgument, invalidState, notFound, type Refusal, refusal } from '../refusal.ts'
 import type { Run } from '../run/run.ts'
-import { writeDelivered, writeEmitted } from '../signal/signal.ts'
 import { operand } from '../workspace/operation.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
 import { openConflicts, writeDetected } from './conflict-record.ts'
@@ -26,7 +25,7 @@ import {
 import { storeResult } from './merge.ts'
 import { filesOf, overlapsOf } from './overlap.ts'
 import { deliverableViolation, storedViolation, writeForged } from './proof.ts'
-import { baseAwareProblem, basisProblem, isFree, targetLocked } from './source.ts'
+import { baseAwareProblem, basisProblem, isFree, targetLocked, writeStarted } from './source.ts'
 
 export function salvageOf(batch: Batch, caller: Workspace, id: unknown): Result<Salvage> {
   const source = failedSource(batch, caller, id)
@@ -76,12 +75,12 @@ export function decideSalvage(
     : deliverableViolation(batch, start.checkpoint, request.evidence)
   if (!violation.ok) return violation
   if (violation.value) {
-    writeStarted(batch, caller, source, start)
+    writeStarted(batch, caller, source, { mode: 'salvage', strategy: 'evaluated', ...start })
     return writeFlagged(batch, caller, source, start.checkpoint, violation.value)
   }
   const waits = passed ? undefined : gateProblem(batch, caller, source, start)
   if (waits) return waits
-  writeStarted(batch, caller, source, start)
+  writeStarted(batch, caller, source, { mode: 'salvage', strategy: 'evaluated', ...start })
   return ok(salvaged(batch.run, caller, source, start.checkpoint))
 }
 
@@ -200,26 +199,6 @@ function gateProblem(
       reason: 'gate_rejected_by_human',
     })
   return gated(verdict.waits)
-}
-
-function writeStarted(batch: Batch, integrator: Workspace, source: Workspace, { checkpoint, basis }: Start): void {
-  const signal = writeEmitted(batch, integrator, {
-    type: 'integrate',
-    ref: source.id,
-    actor: actorOf(integrator),
-    mode: 'salvage',
-  })
-  batch.add('integration_started', integrator, actorOf(integrator), {
-    source: source.id,
-    target: integrator.id,
-    owner: source.owner,
-    mode: 'salvage',
-    strategy: 'evaluated',
-    checkpoint_ref: checkpoint,
-    timestamp: batch.at,
-    ...(basis !== undefined && { order_index: integrator.begun + 1, order_basis: basis }),
-  })
-  writeDelivered(batch, signal)
 }
 
 /** W-INT-05: what is stored is not what its agent handed in, so that it is not shown and not merged. */

@@ -1,9 +1,10 @@
 // Whose integration it is (W-INT-01): the integrator, the source and its state, the target and its lock.
-import { ok, type Result } from '@parley/core'
-import { bodyLimits, type WorkspaceState } from '@parley/trail/events'
-import type { Batch } from '../batch.ts'
+import { type CheckpointId, ok, type Result } from '@parley/core'
+import { bodyLimits, type IntegrationMode, type IntegrationStrategy, type WorkspaceState } from '@parley/trail/events'
+import { actorOf, type Batch } from '../batch.ts'
 import { invalidArgument, invalidState, type Refusal, refusal } from '../refusal.ts'
 import { rootOf, workspaceOf } from '../run/run.ts'
+import { writeDelivered, writeEmitted } from '../signal/signal.ts'
 import { authorize, operand } from '../workspace/operation.ts'
 import { isRoot, openChildren, type Workspace } from '../workspace/workspace.ts'
 
@@ -85,4 +86,37 @@ export function basisProblem(basis: unknown): Refusal | undefined {
 export function baseAwareProblem(baseAware: unknown): Refusal | undefined {
   if (baseAware === undefined || typeof baseAware === 'boolean') return undefined
   return invalidArgument('Whether overlap with older integrations is ignored is true or false.')
+}
+
+interface Start {
+  readonly mode: IntegrationMode
+  readonly strategy: IntegrationStrategy
+  readonly checkpoint: CheckpointId | undefined
+  readonly basis?: string | undefined
+}
+
+/** W-INT-10: one `integrate` signal for each integration, from the integrator's own workspace, then its record. */
+export function writeStarted(
+  batch: Batch,
+  integrator: Workspace,
+  source: Workspace,
+  { mode, strategy, checkpoint, basis }: Start,
+): void {
+  const salvage = mode === 'salvage'
+  const target = salvage ? integrator : parentOf(batch, source)
+  const actor = actorOf(integrator)
+  const emission = { type: 'integrate', ref: source.id, actor, ...(salvage && { mode }) } as const
+  const signal = writeEmitted(batch, integrator, emission)
+  batch.add('integration_started', salvage ? integrator : source, actor, {
+    source: source.id,
+    target: target.id,
+    owner: source.owner,
+    mode,
+    strategy,
+    checkpoint_ref: checkpoint ?? null,
+    timestamp: batch.at,
+    // W-INT-09
+    ...(basis !== undefined && { order_index: target.begun + 1, order_basis: basis }),
+  })
+  writeDelivered(batch, signal)
 }

@@ -42,18 +42,22 @@ export function writeUndeliverable(batch: Batch, receiver: Workspace, state: Wor
   for (const channel of receiver.incoming?.values() ?? []) {
     for (const id of channel) {
       const envelope = batch.run.envelopes.get(id)
-      if (envelope) writeUndelivered(batch, envelope, state)
+      if (envelope) writeUndelivered(batch, envelope, state as UndeliverableReason)
     }
   }
 }
 
-export function writeUndelivered(batch: Batch, envelope: Envelope, state: WorkspaceState): void {
-  const { id, from, to } = envelope
-  batch.add('envelope_undeliverable', knownWorkspace(batch.run, from), 'protocol', {
-    envelope_id: id,
-    from,
-    to,
-    reason: state as UndeliverableReason,
-    timestamp: batch.at,
-  })
+export function writeUndelivered(batch: Batch, { id, from, to }: Envelope, reason: UndeliverableReason): void {
+  const body = { envelope_id: id, from, to, reason, timestamp: batch.at }
+  batch.add('envelope_undeliverable', knownWorkspace(batch.run, from), 'protocol', body)
+}
+
+/** W-ENV-04: rejected after validation, by a gate or a proof. It never moves again, and its channel goes on. */
+export function writeTurnedBack(
+  batch: Batch,
+  { id, from, to, type }: Envelope,
+  reason: 'gate_rejected_by_human' | 'integrity_violation',
+): void {
+  const body = { envelope_id: id, from, to, type, reason, timestamp: batch.at }
+  batch.add('envelope_rejected', knownWorkspace(batch.run, from), 'protocol', body)
 }

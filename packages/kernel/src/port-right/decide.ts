@@ -37,15 +37,7 @@ export function decideGrantRight(
     if (ended(workspace)) return invalidState(`${workspace.id} is ${workspace.status}.`)
   const held = holder.rights?.get(target.id)?.length ?? 0
   if (held >= kernelLimits.heldRights) return limitReached('rights between two workspaces', kernelLimits.heldRights)
-  const id = batch.newId<RightId>('right')
-  batch.add('port_right_created', holder, actorOf(caller), {
-    right_id: id,
-    right_type: type,
-    holder: holder.id,
-    target: target.id,
-    created_by: caller.id,
-  })
-  return ok(id)
+  return ok(writeRight(batch, { actor: actorOf(caller), id: caller.id }, type, holder.id, target.id))
 }
 
 /** W-PORT-08: at once for new submissions; what was accepted still arrives. */

@@ -11,7 +11,7 @@ import {
   Type,
   type WorkspaceId,
 } from '@parley/core'
-import { bodyLimits, COORDINATOR_ACTIONS, DEGRADED_SCOPES } from '@parley/trail/events'
+import { bodyLimits, COORDINATOR_ACTIONS, DEGRADED_SCOPES, type UndeliverableReason } from '@parley/trail/events'
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { channelHead, decideArrival } from '../envelope/deliver.ts'
 import { onItsWay } from '../envelope/envelope.ts'
@@ -104,7 +104,7 @@ function writeEnvelope(batch: Batch, id: EnvelopeId): boolean {
   const receiver = knownWorkspace(run, envelope.to)
   if (onItsWay(envelope)) {
     if (STATE_RULES[receiver.status].mail === 'refused') {
-      writeUndelivered(batch, envelope, receiver.status)
+      writeUndelivered(batch, envelope, receiver.status as UndeliverableReason)
       return false
     }
     // Held, behind a gate, or behind an envelope that is: it waits as before.

@@ -1,16 +1,6 @@
 // The first entries of a run (W-LIFE-12): its root, and the root's own receive right. The runtime creates only this one
 // workspace.
-import {
-  compile,
-  limits,
-  type ObjectId,
-  ok,
-  type Result,
-  type RightId,
-  type Static,
-  Type,
-  type WorkspaceId,
-} from '@parley/core'
+import { compile, limits, type ObjectId, ok, type Result, type Static, Type, type WorkspaceId } from '@parley/core'
 import { HASH_ALGORITHM } from '@parley/trail'
 import { bodyLimits, isReservedActor } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
@@ -23,6 +13,7 @@ import { PROOF_ALGORITHM } from '../integrity/keyed.ts'
 import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { kernelDefaults } from '../limits.ts'
 import type { RunSettings } from '../objects.ts'
+import { writeRight } from '../port-right/decide.ts'
 import { invalidArgument, invalidState, limitReached, type Refusal } from '../refusal.ts'
 import { actionsOf } from '../role/matrix.ts'
 import { loadTaxonomy, PROTOCOL_VERSION, type Vocabulary } from '../taxonomy/taxonomy.ts'
@@ -97,13 +88,7 @@ export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceI
       content_objects: batch.objects.map(({ kind }) => kind),
     }),
   })
-  batch.add('port_right_created', id, 'protocol', {
-    right_id: batch.newId<RightId>('right'),
-    right_type: 'receive',
-    holder: id,
-    target: id,
-    created_by: id,
-  })
+  writeRight(batch, { actor: 'protocol', id }, 'receive', id, id)
   return ok(id)
 }
 

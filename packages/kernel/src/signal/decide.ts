@@ -182,18 +182,15 @@ function decideOperation(
   draft: SignalDraft,
   evidence: Evidence | undefined,
 ): Result<SignalOutcome> {
-  const done = { signal: undefined, outcome: 'applied' } as const
-  if (operation === 'suspend') {
-    const result = decideSuspend(batch, caller, draft.ref, draft.reason ?? 'requested')
-    return result.ok ? ok(done) : result
-  }
-  if (operation === 'migrate') {
-    // A signal cannot name the new agent: the operation says so once the rest holds.
-    const result = decideMigrate(batch, caller, { workspace: draft.ref, reason: draft.reason ?? 'requested' })
-    return result.ok ? ok(done) : result
-  }
-  const result = decideBegin(batch, caller, { source: draft.ref, strategy: 'direct', evidence })
-  return result.ok ? ok(done) : result
+  const { ref, reason = 'requested' } = draft
+  // A signal cannot name the new agent: the migration says so once the rest holds.
+  const result =
+    operation === 'suspend'
+      ? decideSuspend(batch, caller, ref, reason)
+      : operation === 'migrate'
+        ? decideMigrate(batch, caller, { workspace: ref, reason })
+        : decideBegin(batch, caller, { source: ref, strategy: 'direct', evidence })
+  return result.ok ? ok({ signal: undefined, outcome: 'applied' }) : result
 }
 
 /** A signal that the transport brings: the first time it is delivered, later ones are on record only (W-SIG-09). */

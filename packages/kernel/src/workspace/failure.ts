@@ -5,7 +5,7 @@ import type { BudgetDimension, Trigger } from '@parley/trail/events'
 import { actorOf, type Batch, initiatorOf } from '../batch.ts'
 import { type GuardedOutcome, gate, gated } from '../highway/gate.ts'
 import { writeGatesEnded } from '../highway/invalidate.ts'
-import { writeSalvageEnded } from '../integration/integration.ts'
+import { writeAbortion, writeSalvageEnded } from '../integration/integration.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { invalidState } from '../refusal.ts'
@@ -128,14 +128,9 @@ export function writeFailed(batch: Batch, workspace: Workspace, failure: Failure
 export function writeIntegrationAborted(batch: Batch, source: Workspace, reason: string, actor: string): void {
   writeSalvageEnded(batch, source, reason, actor)
   if (!source.integration) return
-  batch.add('integration_aborted', source, actor, {
-    source: source.id,
-    // It goes into the parent, which may be another one since an entry of this batch.
-    target: (batch.parentOf(source) ?? source.integration.target).id,
-    mode: 'normal',
-    reason,
-    timestamp: batch.at,
-  })
+  // It goes into the parent, which may be another one since an entry of this batch.
+  const target = batch.parentOf(source) ?? source.integration.target
+  writeAbortion(batch, { source, target }, 'normal', reason, actor)
 }
 
 /** W-LIFE-14, W-REC-26: children before parents, no cascade; the root's entry is the last. */

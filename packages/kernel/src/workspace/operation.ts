@@ -29,6 +29,11 @@ export function operand(batch: Batch, caller: Workspace, operation: OperationNam
   return authorize(batch, caller, operation, target) ?? (target ? ok(target) : notFound('workspace', id))
 }
 
+export function existing(batch: Batch, id: unknown): Result<Workspace> {
+  const workspace = typeof id === 'string' ? workspaceOf(batch.run, id) : undefined
+  return workspace ? ok(workspace) : notFound('workspace', id)
+}
+
 /** W-MIG-04: undefined where the level that this runtime declares has the operation. */
 export function offered(batch: Batch, operation: OperationName): Refusal | undefined {
   const { level } = OPERATIONS[operation]

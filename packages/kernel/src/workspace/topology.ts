@@ -9,7 +9,7 @@ import { invalidArgument, invalidState, limitReached, notFound } from '../refusa
 import { workspaceOf } from '../run/run.ts'
 import { blindAncestor } from './authority.ts'
 import { isOwner } from './create.ts'
-import { operand } from './operation.ts'
+import { existing, operand } from './operation.ts'
 import { sees, type Workspace } from './workspace.ts'
 
 /** Additive and for ever. The target is not told, whatever state it is in. */
@@ -99,7 +99,7 @@ export function decideTransferOwnership(
 ): Result<void> {
   const target = caller
     ? operand(batch, caller, 'transfer_ownership', request.workspace)
-    : known(batch, request.workspace)
+    : existing(batch, request.workspace)
   if (!target.ok) return target
   const { owner, reason } = request
   if (reason !== undefined && (typeof reason !== 'string' || reason === ''))
@@ -117,9 +117,4 @@ export function decideTransferOwnership(
   })
   writeEscalationsRouted(batch, workspace, owner)
   return ok(undefined)
-}
-
-function known(batch: Batch, id: unknown): Result<Workspace> {
-  const workspace = workspaceOf(batch.run, String(id))
-  return workspace ? ok(workspace) : notFound('workspace', id)
 }
