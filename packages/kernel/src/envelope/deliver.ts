@@ -5,7 +5,7 @@ import { actorOf, type Batch } from '../batch.ts'
 import { writeAnswered } from '../highway/answer.ts'
 import { type Violation, writeViolation } from '../integrity/verify.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
-import { writeTransition, writeTurnedBack, writeUndelivered } from '../lifecycle/transition.ts'
+import { BY_PROTOCOL, writeTransition, writeTurnedBack, writeUndelivered } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
 import { mayMint, writeRight } from '../port-right/decide.ts'
 import { heldRight, type PortRight } from '../port-right/port-right.ts'
@@ -73,12 +73,7 @@ function writePlaced(batch: Batch, envelope: Envelope, receiver: Workspace): voi
     delivered_at: batch.at,
   })
   if (receiver.status === 'idle') {
-    writeTransition(batch, receiver, {
-      to: 'active',
-      trigger: 'first_envelope',
-      actor: 'protocol',
-      initiator: 'protocol',
-    })
+    writeTransition(batch, receiver, { to: 'active', trigger: 'first_envelope', ...BY_PROTOCOL })
   }
   writeHandedOn(batch, envelope, receiver)
   writeReceipt(batch, envelope, receiver)

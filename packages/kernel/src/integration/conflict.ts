@@ -19,10 +19,9 @@ import {
   writeUnsettled,
 } from './conflict-record.ts'
 import { openSalvage, type SalvageOutcome } from './integration.ts'
-import { storeResult, writeMerged } from './merge.ts'
 import { notMerged, storedViolation, writeForged } from './proof.ts'
 import { decideResolveSalvage, writeSalvageDecided } from './salvage-conflict.ts'
-import { closingProblem, integrable, parentOf, sourceIn } from './source.ts'
+import { closingProblem, integrable, parentOf, sourceIn, storeResult, writeMerged } from './source.ts'
 
 export interface ResolveRequest {
   readonly source: unknown

@@ -18,7 +18,6 @@ import {
   writeAborted,
   writeAbortion,
 } from './integration.ts'
-import { storeResult, writeMerged } from './merge.ts'
 import { filesOf, overlapsOf } from './overlap.ts'
 import { deliverableViolation, storedViolation, writeFlagged } from './proof.ts'
 import { writeConflicts } from './report.ts'
@@ -31,7 +30,9 @@ import {
   judgeable,
   parentOf,
   sourceIn,
+  storeResult,
   targetOf,
+  writeMerged,
   writeStarted,
 } from './source.ts'
 

@@ -19,10 +19,10 @@ import {
   writeUnsettled,
 } from './conflict-record.ts'
 import { openSalvage, type Salvage, type SalvageOutcome, writeAborted } from './integration.ts'
-import { storeResult } from './merge.ts'
 import { filesOf, overlapsOf, unnamedIn } from './overlap.ts'
 import { storedViolation } from './proof.ts'
 import { salvageOf, writeFlagged, writeSalvaged } from './salvage.ts'
+import { storeResult } from './source.ts'
 
 /** What the integrator found against what it wants to save, and what overlaps besides (W-INT-07). Answers the ids. */
 export function writeSalvageConflicts(

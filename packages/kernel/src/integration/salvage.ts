@@ -22,10 +22,9 @@ import {
   salvageTarget,
   writeAborted,
 } from './integration.ts'
-import { storeResult } from './merge.ts'
 import { filesOf, overlapsOf } from './overlap.ts'
 import { deliverableViolation, storedViolation, writeForged } from './proof.ts'
-import { baseAwareProblem, basisProblem, isFree, targetLocked, writeStarted } from './source.ts'
+import { baseAwareProblem, basisProblem, isFree, storeResult, targetLocked, writeStarted } from './source.ts'
 
 export function salvageOf(batch: Batch, caller: Workspace, id: unknown): Result<Salvage> {
   const source = failedSource(batch, caller, id)

@@ -1,12 +1,15 @@
 // Whose integration it is (W-INT-01): the integrator, the source and its state, the target and its lock.
-import { type CheckpointId, ok, type Result } from '@parley/core'
+import { type CheckpointId, type ObjectId, ok, type Result } from '@parley/core'
 import { bodyLimits, type IntegrationMode, type IntegrationStrategy, type WorkspaceState } from '@parley/trail/events'
-import { actorOf, type Batch } from '../batch.ts'
+import { actorOf, type Batch, initiatorOf } from '../batch.ts'
+import { writeTransition } from '../lifecycle/transition.ts'
 import { invalidArgument, invalidState, type Refusal, refusal } from '../refusal.ts'
 import { rootOf, workspaceOf } from '../run/run.ts'
 import { writeDelivered, writeEmitted } from '../signal/signal.ts'
+import { writeTaskIntegrated } from '../task/follow.ts'
 import { authorize, operand } from '../workspace/operation.ts'
 import { isRoot, openChildren, type Workspace } from '../workspace/workspace.ts'
+import type { ResultRecord } from './integration.ts'
 
 export function integrable(batch: Batch, caller: Workspace, id: unknown): Result<Workspace> {
   const source = operand(batch, caller, 'integrate', id)
@@ -119,4 +122,39 @@ export function writeStarted(
     ...(basis !== undefined && { order_index: target.begun + 1, order_basis: basis }),
   })
   writeDelivered(batch, signal)
+}
+
+export function writeMerged(
+  batch: Batch,
+  integrator: Workspace,
+  source: Workspace,
+  after: 'success' | 'conflict_resolved',
+  strategy: IntegrationStrategy,
+  resultRef: ObjectId | undefined,
+): void {
+  const actor = actorOf(integrator)
+  batch.add('integration_completed', source, actor, {
+    source: source.id,
+    target: targetOf(batch, source).id,
+    mode: 'normal',
+    strategy,
+    result: after,
+    timestamp: batch.at,
+    ...(resultRef !== undefined && { result_ref: resultRef }),
+  })
+  writeTransition(batch, source, {
+    to: 'closed',
+    trigger: after === 'success' ? 'integration_succeeded' : 'conflict_resolved',
+    actor,
+    initiator: initiatorOf(integrator),
+  })
+  writeTaskIntegrated(batch, source)
+}
+
+/** AMB-28: what an integrator made of both sides; it is no checkpoint, and content of the target. */
+export function storeResult(batch: Batch, source: Workspace, target: Workspace, value: unknown): ObjectId {
+  const id = batch.newId<ObjectId>('obj')
+  const record: ResultRecord = { workspace: source.id, value }
+  batch.store('result', id, record, { of: 'workspace', workspace: target.id })
+  return id
 }

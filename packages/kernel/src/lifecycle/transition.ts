@@ -22,6 +22,9 @@ export interface Transition {
   readonly dimension?: BudgetDimension
 }
 
+/** The runtime's own decision. */
+export const BY_PROTOCOL = { actor: 'protocol', initiator: 'protocol' } as const
+
 export function writeTransition(batch: Batch, workspace: Workspace, change: Transition, from = workspace.status): void {
   invariant(isTransition(from, change.to, change.trigger), 'only the pairs of W-LIFE-02 exist')
   batch.add('workspace_state_changed', workspace, change.actor, {

@@ -4,7 +4,7 @@ import type { CheckpointId, WorkspaceId } from '@parley/core'
 import { actorOf, type Batch, initiatorOf } from '../batch.ts'
 import { writeGateEffect } from '../highway/resolve.ts'
 import { isTransition } from '../lifecycle/states.ts'
-import { writeTransition } from '../lifecycle/transition.ts'
+import { BY_PROTOCOL, writeTransition } from '../lifecycle/transition.ts'
 import { writeDefaultRights, writeRight } from '../port-right/decide.ts'
 import type { Run } from '../run/run.ts'
 import { writeDelivered, writeEmitted } from '../signal/signal.ts'
@@ -81,8 +81,7 @@ function writeFor(batch: Batch, workspace: Workspace, step: OfWorkspace): void {
   else if (step.type === 'close') writeClosed(batch, workspace, step.by)
   else if (step.type === 'initial_rights') writeInitialRights(batch, workspace)
   else if (workspace.status === 'idle') {
-    const by = { actor: 'protocol', initiator: 'protocol' } as const
-    writeTransition(batch, workspace, { to: 'active', trigger: 'first_envelope', ...by })
+    writeTransition(batch, workspace, { to: 'active', trigger: 'first_envelope', ...BY_PROTOCOL })
   }
 }
 

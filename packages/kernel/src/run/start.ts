@@ -10,7 +10,7 @@ import { HOUSE_KEY } from '../house/house.ts'
 import { openInto } from '../integration/integration.ts'
 import { identityFor } from '../integrity/identity.ts'
 import { PROOF_ALGORITHM } from '../integrity/keyed.ts'
-import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
+import { BY_PROTOCOL, writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { kernelDefaults } from '../limits.ts'
 import type { RunSettings } from '../objects.ts'
 import { writeRight } from '../port-right/decide.ts'
@@ -114,7 +114,7 @@ export function decideClose(batch: Batch): Result<void> {
     if (each !== root && !ended(each)) return invalidState(`${each.id} is ${each.status}; finish or abort it first.`)
   const open = openInto(batch.run, root)
   if (open) return invalidState(`The salvage of ${open.source.id} is open; merge or discard it first.`)
-  const change = { trigger: 'run_complete', actor: 'protocol', initiator: 'protocol' } as const
+  const change = { trigger: 'run_complete', ...BY_PROTOCOL } as const
   writeTransition(batch, root, { ...change, to: 'integrating' })
   writeUndeliverable(batch, root, 'integrating')
   writeGatesEnded(batch)

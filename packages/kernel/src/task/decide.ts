@@ -11,8 +11,7 @@ import { type Run, rootOf } from '../run/run.ts'
 import { byOperation, writeFailure } from '../workspace/failure.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 import { writeTaskStatus } from './follow.ts'
-import { dependencyOrder } from './graph.ts'
-import { authorizeTask } from './permission.ts'
+import { authorizeTask, dependencyOrder } from './graph.ts'
 import { type Graph, type GraphCause, TASK_TRANSITIONS, type Task, type TaskDraft, TaskDraftsSchema } from './task.ts'
 
 const validator = compile(TaskDraftsSchema, { name: 'tasks' })

@@ -1,8 +1,11 @@
 // What can be read off a task graph: readiness (W-TASK-08), what can never become ready (W-TASK-14), and closures over
 // it.
-import type { GraphId, TaskId } from '@parley/core'
+import type { GraphId, TaskId, WorkspaceId } from '@parley/core'
 import { TASK_PRIORITIES } from '@parley/trail/events'
+import { type Batch, clip } from '../batch.ts'
+import type { Refusal, RefusalCode } from '../refusal.ts'
 import type { Run } from '../run/run.ts'
+import { isRoot, sees, type Workspace } from '../workspace/workspace.ts'
 import type { Task } from './task.ts'
 
 export function tasksOf(run: Run, graph: GraphId): readonly Task[] {
@@ -85,4 +88,56 @@ export function dependencyOrder<T extends { readonly id: TaskId; readonly depend
     }
   }
   return order.length === tasks.length ? order : undefined
+}
+
+/** Undefined if permitted. `below`: the action is on subtasks of `task`. */
+export function authorizeTask(
+  batch: Batch,
+  caller: Workspace,
+  action: string,
+  task: Task | undefined,
+  below = false,
+): Refusal | undefined {
+  if (isRoot(caller)) return undefined
+  const own = task?.id === caller.task && !below
+  const denied = (message: string, code?: RefusalCode) =>
+    batch.deny(caller, {
+      capability: 'operation:task',
+      action: clip(action, 64),
+      ...(task && { target: task.id }),
+      reason: 'permission_denied',
+      message,
+      ...(code && { code }),
+    })
+  if (!caller.delegate || !task || own || !executes(batch.run, caller, task))
+    return denied(`The ${caller.role} in ${caller.id} may not do this to tasks: ${action}.`)
+  if (caller.status === 'active') return undefined
+  const message = `The delegate ${caller.id} is ${caller.status}; it acts only while it is active.`
+  return denied(message, 'invalid_state')
+}
+
+function executes(run: Run, caller: Workspace, task: Task): boolean {
+  for (let each: Task | undefined = task; each; each = run.tasks.get(each.parentTask as TaskId))
+    if (each.id === caller.task) return true
+  return false
+}
+
+/** §3.4: an agent sees the tasks that workspaces in its sight work on or worked on, and what was made of those. */
+export function seesTask(run: Run, viewer: Workspace, task: Task): boolean {
+  if (isRoot(viewer)) return true
+  for (let each: Task | undefined = task; each; each = run.tasks.get(each.parentTask as TaskId))
+    if (each.history.some(id => seesId(run, viewer, id))) return true
+  return false
+}
+
+/** W-TASK-07: a delegate binds subtasks of its own task to its own children. */
+export function mayBind(batch: Batch, caller: Workspace, parent: Workspace, task: Task): boolean {
+  if (isRoot(caller)) return true
+  return parent === caller && task.id !== caller.task && executes(batch.run, caller, task)
+}
+
+/** Replay may have left the workspace out. */
+function seesId(run: Run, viewer: Workspace, id: WorkspaceId): boolean {
+  const workspace = run.workspaces.get(id)
+  return workspace !== undefined && sees(viewer, workspace)
 }

@@ -17,8 +17,7 @@ import { kernelLimits } from '../limits.ts'
 import type { MemoryRecord } from '../objects.ts'
 import { invalidArgument, limitReached, notFound, type Refusal } from '../refusal.ts'
 import { workspaceOf } from '../run/run.ts'
-import { tasksOf } from '../task/graph.ts'
-import { seesTask } from '../task/permission.ts'
+import { seesTask, tasksOf } from '../task/graph.ts'
 import { isAbove, isRoot, sees, type Workspace } from './workspace.ts'
 
 /** What can be read by id. A workspace stands for its register and its working memory too. */

@@ -4,7 +4,7 @@ import { durationMs, invariant, ok, type Result, type WorkspaceId } from '@parle
 import { actorOf, type Batch, clip, initiatorOf } from '../batch.ts'
 import { atWork, isIdentity, NO_IDENTITY } from '../integrity/identity.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
-import { writeTransition } from '../lifecycle/transition.ts'
+import { BY_PROTOCOL, writeTransition } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
 import { writeDelivered, writeEmitted, writeReleased } from '../signal/signal.ts'
@@ -20,8 +20,6 @@ export interface MigrateRequest {
 
 /** W-REC-24: the preparation was lost with the runtime that had it made. */
 export const RUNTIME_RESTART = 'runtime_restart'
-
-const BY_PROTOCOL = { actor: 'protocol', initiator: 'protocol' } as const
 
 /** Step 1: from here on the workspace is frozen, and its mail is held. */
 export function decideMigrate(batch: Batch, caller: Workspace, request: MigrateRequest): Result<void> {

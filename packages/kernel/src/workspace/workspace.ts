@@ -128,6 +128,13 @@ export function isRoot(workspace: Workspace): boolean {
   return workspace.parent === null
 }
 
+/** From the parent to the root. */
+export function ancestorsOf(workspace: Workspace): readonly Workspace[] {
+  const found: Workspace[] = []
+  for (let each = workspace.parent; each !== null; each = each.parent) found.push(each)
+  return found
+}
+
 export function isAbove(ancestor: Workspace, workspace: Workspace): boolean {
   for (let each = workspace.parent; each !== null; each = each.parent) if (each === ancestor) return true
   return false

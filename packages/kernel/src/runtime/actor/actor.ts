@@ -30,8 +30,7 @@ import { endsRun, follow } from './effects.ts'
 import { MissingEvidence } from './evidence.ts'
 import { Outage, Pauses } from './outage.ts'
 import { CommandQueue, type Queued, Readers } from './queue.ts'
-import { recover } from './recover.ts'
-import { type Replayed, readBack, replay } from './replay.ts'
+import { type Replayed, readBack, recover, replay } from './recover.ts'
 
 export class RunActor {
   readonly id: RunId

@@ -1,34 +1,22 @@
 // Questions about a run's six structures (mechanisms sheet, section 7). An agent gets what it sees (§3.4): anything
 // else is answered as if it did not exist, on record, and lists leave it out.
 import { type GraphId, ok, type Result, type TaskId, type Ticks, type WorkspaceId } from '@parley/core'
-import { type GroupUsage, usageOf } from '../../budget/view.ts'
+import { type GroupUsage, usageOf } from '../../budget/remaining.ts'
 import { rightsHeldBy, rightsTo } from '../../port-right/port-right.ts'
 import { notFound } from '../../refusal.ts'
 import { knownWorkspace, type Run } from '../../run/run.ts'
 import {
   dependencyOrder,
+  seesTask,
   sinks,
   sources,
   tasksOf,
   transitiveDependencies,
   transitiveDependents,
 } from '../../task/graph.ts'
-import { seesTask } from '../../task/permission.ts'
 import type { Task } from '../../task/task.ts'
 import type { Readable } from '../../workspace/access.ts'
-import {
-  ancestorsOf,
-  boundaries,
-  causedAlike,
-  descendantsOf,
-  originatedBy,
-  orphans,
-  ownedBy,
-  siblingsOf,
-  viewersOf,
-  visibleTo,
-} from '../../workspace/queries.ts'
-import { sees, type Workspace } from '../../workspace/workspace.ts'
+import { ancestorsOf, childrenOf, isRoot, sees, subtree, type Workspace } from '../../workspace/workspace.ts'
 import { type RightView, type TaskView, viewRight, viewTask } from './view.ts'
 
 type Ids = readonly WorkspaceId[]
@@ -51,21 +39,23 @@ export class Topology {
 
   // Ownership and causation
 
+  /** W-TOPO-OWN-02: the domain of a user; the `owner` field alone decides. */
   ownedBy(user: string): Promise<Ids> {
-    return this.#list(run => ownedBy(run, user))
+    return this.#where(each => each.owner === user)
   }
 
+  /** W-TOPO-CAUS-05: everything that stems from this user, or from `system`. */
   originatedBy(originator: string): Promise<Ids> {
-    return this.#list(run => originatedBy(run, originator))
+    return this.#where(each => each.originator === originator)
   }
 
-  /** Where work for a user begins below what the system or another user began. */
+  /** W-TOPO-CAUS-04: where work for a user begins below another originator's. */
   boundaries(): Promise<Ids> {
-    return this.#list(boundaries)
+    return this.#where(each => each.boundary)
   }
 
   orphans(): Promise<Ids> {
-    return this.#list(orphans)
+    return this.#where(each => each.orphan)
   }
 
   group(name: string): Promise<Result<Ids>> {
@@ -79,31 +69,40 @@ export class Topology {
 
   // Tree
 
+  /** W-TOPO-TREE-03: from the parent to the root. */
   upward(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (run, each) => this.#ids(run, ancestorsOf(each)))
+    return this.#related(workspace, ancestorsOf)
   }
 
+  /** Parents first, siblings in order of creation. */
   downward(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (run, each) => this.#ids(run, descendantsOf(each)))
+    return this.#related(workspace, descendantsOf)
   }
 
   siblings(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (run, each) => this.#ids(run, siblingsOf(each)))
+    return this.#related(workspace, each =>
+      (each.parent ? childrenOf(each.parent) : []).filter(other => other !== each),
+    )
   }
 
   /** What lies below and serves the same originator. */
   causedAlike(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (run, each) => this.#ids(run, causedAlike(each)))
+    return this.#related(workspace, each => descendantsOf(each).filter(below => below.originator === each.originator))
   }
 
   // Visibility and channels
 
+  /** W-TOPO-VIS-06: whom a workspace sees; itself is among them. */
   visibleTo(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (run, each) => this.#ids(run, visibleTo(run, each)))
+    return this.#related(workspace, (viewer, run) => {
+      const below = new Set(isRoot(viewer) ? run.workspaces.values() : subtree(viewer))
+      return [...run.workspaces.values()].filter(each => below.has(each) || viewer.visibility?.has(each.id))
+    })
   }
 
+  /** W-TOPO-VIS-06: who sees a workspace; itself and the root are among them. The workspace is not told. */
   viewersOf(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (run, each) => this.#ids(run, viewersOf(run, each)))
+    return this.#related(workspace, (seen, run) => [...run.workspaces.values()].filter(each => sees(each, seen)))
   }
 
   rightsHeldBy(workspace: WorkspaceId): Promise<Result<readonly RightView[]>> {
@@ -172,8 +171,12 @@ export class Topology {
     })
   }
 
-  #list(answer: (run: Run) => readonly Workspace[]): Promise<Ids> {
-    return this.#asker.read(run => this.#ids(run, answer(run)))
+  #where(wanted: (workspace: Workspace) => boolean): Promise<Ids> {
+    return this.#asker.read(run => this.#ids(run, [...run.workspaces.values()].filter(wanted)))
+  }
+
+  #related(id: WorkspaceId, of: (workspace: Workspace, run: Run) => readonly Workspace[]): Promise<Result<Ids>> {
+    return this.#about(id, (run, each) => this.#ids(run, of(each, run)))
   }
 
   async #ask<T>(kind: Readable, id: string, answer: (run: Run) => Result<T>): Promise<Result<T>> {
@@ -204,4 +207,8 @@ export class Topology {
 
 function idsOf(workspaces: readonly Workspace[]): Ids {
   return workspaces.map(each => each.id)
+}
+
+function descendantsOf(workspace: Workspace): readonly Workspace[] {
+  return [...subtree(workspace)].filter(each => each !== workspace)
 }
