@@ -596,8 +596,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'W-INT-14',
     rule: 'conflicts that nobody settles in time are on record as such',
     file: 'due/due.ts',
-    find: "if (next.workspace.status === 'conflicted') writeConflictTimeout",
-    replace: "if (next.workspace.status === 'failed') writeConflictTimeout",
+    find: "if (workspace.status === 'conflicted') writeConflictTimeout",
+    replace: "if (workspace.status === 'failed') writeConflictTimeout",
     tests: 'integration',
   },
   {

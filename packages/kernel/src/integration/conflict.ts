@@ -3,17 +3,14 @@
 import { type ObjectId, ok, type Result } from '@parley/core'
 import type { ResolutionStrategy, WorkspaceState } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
-import { gate, gated } from '../highway/gate.ts'
 import { invalidArgument } from '../refusal.ts'
 import { rootOf, workspaceOf } from '../run/run.ts'
 import { byOperation, byProtocol, type Failure, writeFailure } from '../workspace/failure.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import {
-  type Conflict,
   notOpen,
   openConflicts,
   type PausedConflict,
-  proposalOf,
   proposalProblem,
   writeResolved,
   writeUnsettled,
@@ -21,7 +18,7 @@ import {
 import { openSalvage, type SalvageOutcome } from './integration.ts'
 import { notMerged, storedViolation, writeForged } from './proof.ts'
 import { decideResolveSalvage, writeSalvageDecided } from './salvage-conflict.ts'
-import { closingProblem, integrable, parentOf, sourceIn, storeResult, writeMerged } from './source.ts'
+import { closingProblem, integrable, type Proposal, parentOf, proposed, sourceIn, writeMerged } from './source.ts'
 
 export interface ResolveRequest {
   readonly source: unknown
@@ -35,12 +32,9 @@ export interface ResolutionOutcome {
   readonly state: Extract<WorkspaceState, 'conflicted' | 'closed' | 'failed'>
 }
 
-interface Case {
+interface Case extends Proposal {
   readonly integrator: Workspace
   readonly source: Workspace
-  readonly conflict: Conflict
-  readonly strategy: ResolutionStrategy
-  readonly resolution: string
 }
 
 export function decideResolveConflict(
@@ -65,23 +59,10 @@ export function decideResolveConflict(
   const settled: Case = { integrator: caller, source, conflict, strategy, resolution }
   const blocked = closes(settled) ? closingProblem(source) : undefined
   if (blocked) return blocked
-  const paused: PausedConflict = {
-    type: 'conflict_resolution',
-    caller: caller.id,
-    source: source.id,
-    conflict: conflict.id,
-    proposal: proposalOf(batch.run, conflict),
-    strategy,
-    resolution,
-  }
-  const verdict = gate(batch, paused, { always: strategy === 'escalate' })
-  const { result } = request
-  const target = source.integration?.target ?? caller
-  const resultRef = result === undefined ? undefined : storeResult(batch, source, target, result)
-  if (typeof verdict === 'object') return gated(verdict.waits)
-  // The guard answers in place of the human who did not (W-HWY-11).
-  if (verdict === 'rejected') return reject(batch, settled, 'fallback')
-  return carryOut(batch, settled, strategy === 'escalate' ? 'fallback' : actorOf(caller), resultRef)
+  const asked = proposed(batch, caller, source, settled, request.result)
+  if (!asked.ok) return asked
+  if (asked.value.rejected) return reject(batch, settled, 'fallback')
+  return carryOut(batch, settled, strategy === 'escalate' ? 'fallback' : actorOf(caller), asked.value.ref)
 }
 
 /** `modify`: the strategy is the human's own, and not what the integrator proposed. */

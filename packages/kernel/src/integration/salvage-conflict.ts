@@ -2,17 +2,14 @@
 import { ok, type Result } from '@parley/core'
 import type { ResolutionStrategy } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
-import { gate, gated } from '../highway/gate.ts'
 import { invalidState } from '../refusal.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import type { ConflictVerdict, ResolveRequest } from './conflict.ts'
 import {
-  type Conflict,
   type Finding,
   notOpen,
   openConflicts,
   type PausedConflict,
-  proposalOf,
   proposalProblem,
   writeDetected,
   writeResolved,
@@ -22,7 +19,7 @@ import { openSalvage, type Salvage, type SalvageOutcome, writeAborted } from './
 import { filesOf, overlapsOf, unnamedIn } from './overlap.ts'
 import { storedViolation } from './proof.ts'
 import { salvageOf, writeFlagged, writeSalvaged } from './salvage.ts'
-import { storeResult } from './source.ts'
+import { type Proposal, proposed } from './source.ts'
 
 /** What the integrator found against what it wants to save, and what overlaps besides (W-INT-07). Answers the ids. */
 export function writeSalvageConflicts(
@@ -42,11 +39,8 @@ export function writeSalvageConflicts(
   ])
 }
 
-interface Case {
+interface Case extends Proposal {
   readonly salvage: Salvage
-  readonly conflict: Conflict
-  readonly strategy: ResolutionStrategy
-  readonly resolution: string
 }
 
 export function decideResolveSalvage(batch: Batch, caller: Workspace, request: ResolveRequest): Result<SalvageOutcome> {
@@ -59,23 +53,11 @@ export function decideResolveSalvage(batch: Batch, caller: Workspace, request: R
   if (!conflict) return notOpen(salvage.source, request.conflict)
   const strategy = request.strategy as ResolutionStrategy
   const settled: Case = { salvage, conflict, strategy, resolution: request.resolution as string }
-  const paused: PausedConflict = {
-    type: 'conflict_resolution',
-    caller: caller.id,
-    source: salvage.source.id,
-    mode: 'salvage',
-    conflict: conflict.id,
-    proposal: proposalOf(batch.run, conflict),
-    strategy,
-    resolution: settled.resolution,
-  }
-  const verdict = gate(batch, paused, { always: strategy === 'escalate' })
-  const { result } = request
-  const ref = result === undefined ? undefined : storeResult(batch, salvage.source, salvage.target, result)
-  if (typeof verdict === 'object') return gated(verdict.waits)
-  if (verdict === 'rejected') return reject(batch, settled, 'fallback')
+  const asked = proposed(batch, caller, salvage, settled, request.result)
+  if (!asked.ok) return asked
+  if (asked.value.rejected) return reject(batch, settled, 'fallback')
   const by = actorOf(caller)
-  return carryOut(batch, settled, strategy === 'escalate' ? 'fallback' : by, { by, ref })
+  return carryOut(batch, settled, strategy === 'escalate' ? 'fallback' : by, { by, ref: asked.value.ref })
 }
 
 export function writeSalvageDecided(

@@ -1,7 +1,14 @@
 // Whose integration it is (W-INT-01): the integrator, the source and its state, the target and its lock.
 import { type CheckpointId, type ObjectId, ok, type Result } from '@parley/core'
-import { bodyLimits, type IntegrationMode, type IntegrationStrategy, type WorkspaceState } from '@parley/trail/events'
+import {
+  bodyLimits,
+  type IntegrationMode,
+  type IntegrationStrategy,
+  type ResolutionStrategy,
+  type WorkspaceState,
+} from '@parley/trail/events'
 import { actorOf, type Batch, initiatorOf } from '../batch.ts'
+import { gate, gated } from '../highway/gate.ts'
 import { writeTransition } from '../lifecycle/transition.ts'
 import { invalidArgument, invalidState, type Refusal, refusal } from '../refusal.ts'
 import { rootOf, workspaceOf } from '../run/run.ts'
@@ -9,6 +16,7 @@ import { writeDelivered, writeEmitted } from '../signal/signal.ts'
 import { writeTaskIntegrated } from '../task/follow.ts'
 import { authorize, operand } from '../workspace/operation.ts'
 import { isRoot, openChildren, type Workspace } from '../workspace/workspace.ts'
+import { type Bearer, type Conflict, placeOf, proposalOf } from './conflict-record.ts'
 import type { ResultRecord } from './integration.ts'
 
 export function integrable(batch: Batch, caller: Workspace, id: unknown): Result<Workspace> {
@@ -157,4 +165,40 @@ export function storeResult(batch: Batch, source: Workspace, target: Workspace, 
   const record: ResultRecord = { workspace: source.id, value }
   batch.store('result', id, record, { of: 'workspace', workspace: target.id })
   return id
+}
+
+/** How one open conflict is to be settled. */
+export interface Proposal {
+  readonly conflict: Conflict
+  readonly strategy: ResolutionStrategy
+  readonly resolution: string
+}
+
+/** Asks at the gate for a proposal, and keeps the integrator's result meanwhile; refused while a human is asked. */
+export function proposed(
+  batch: Batch,
+  caller: Workspace,
+  bearer: Bearer,
+  { conflict, strategy, resolution }: Proposal,
+  result: unknown,
+): Result<{ readonly rejected: boolean; readonly ref: ObjectId | undefined }> {
+  const { source, mode } = placeOf(bearer)
+  const verdict = gate(
+    batch,
+    {
+      type: 'conflict_resolution',
+      caller: caller.id,
+      source: source.id,
+      ...(mode === 'salvage' && { mode }),
+      conflict: conflict.id,
+      proposal: proposalOf(batch.run, conflict),
+      strategy,
+      resolution,
+    },
+    { always: strategy === 'escalate' },
+  )
+  const target = 'source' in bearer ? bearer.target : (source.integration?.target ?? caller)
+  const ref = result === undefined ? undefined : storeResult(batch, source, target, result)
+  // W-HWY-11: where the guard rejects, it answers in place of the human who did not.
+  return typeof verdict === 'object' ? gated(verdict.waits) : ok({ rejected: verdict === 'rejected', ref })
 }
