@@ -574,7 +574,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: 'W-INT-07',
     rule: 'overlap with what was merged before is found',
-    file: 'integration/overlap.ts',
+    file: 'integration/integration.ts',
     find: 'if (!change || (baseAware && change.at < source.created)) continue',
     replace: 'if (!change || change.at < source.created) continue',
   },

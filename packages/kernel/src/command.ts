@@ -39,7 +39,6 @@ export type RuntimeCommand =
   | { readonly type: 'degraded_over'; readonly from: Timestamp; readonly reason: string }
   | { readonly type: 'record'; readonly entries: readonly ProposedEntry[] }
 
-/** A command whose fields stay unknown until they are checked. */
 type Asks<T extends string, Fields extends string> = T extends string
   ? { readonly type: T } & { readonly [F in Fields]: unknown }
   : never
@@ -87,7 +86,6 @@ export type AgentCommand = { readonly caller: WorkspaceId; readonly agent?: stri
   | Asks<'register_type', 'registration'>
 )
 
-/** What an authenticated human asks; the highway is the only way in. */
 export type UserCommand = { readonly user: string } & (
   | Asks<'inject', 'draft'>
   | ({ readonly type: 'resolve_gate' } & GateAnswer)

@@ -10,8 +10,7 @@ import {
   type Integrity,
   ResourceUsage,
 } from '@parley/trail/events'
-import type { Proof, Proofs } from '../integrity/proofs.ts'
-import { tryToProve } from '../integrity/verify.ts'
+import { type Proof, type Proofs, tryToProve } from '../integrity/proofs.ts'
 import { kernelLimits } from '../limits.ts'
 
 const Path = Type.String({ minLength: 1, maxLength: bodyLimits.resourceLength })

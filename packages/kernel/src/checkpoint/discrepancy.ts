@@ -19,7 +19,6 @@ export function markReported(workspace: Workspace, now: Ticks): void {
   workspace.reported = { tokens, cost, wallTicks: clockTicks('wallTime', workspace, now) }
 }
 
-/** What the meter counted since then: what an honest report says. */
 export function unreported(workspace: Workspace, now: Ticks): ResourceUsage {
   const { meter, reported } = workspace
   return {

@@ -3,7 +3,7 @@
 import { type EnvelopeId, ok, type Result, type WorkspaceId } from '@parley/core'
 import { actorOf, type Batch } from '../batch.ts'
 import { writeAnswered } from '../highway/answer.ts'
-import { type Violation, writeViolation } from '../integrity/verify.ts'
+import { type Violation, writeViolation } from '../integrity/proofs.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { BY_PROTOCOL, writeTransition, writeTurnedBack, writeUndelivered } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'

@@ -67,7 +67,6 @@ export interface EnvelopeRecord {
   readonly timestamp: string
   readonly origin: EnvelopeOrigin
   readonly originator: string
-  /** Absent where this runtime makes no proofs: level 1. */
   readonly integrity?: Integrity
 }
 

@@ -3,7 +3,7 @@ import { type EnvelopeId, type GateId, ok, type Result, type WorkspaceId } from 
 import { bodyLimits, type EnvelopeRejectionReason } from '@parley/trail/events'
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { gate } from '../highway/gate.ts'
-import { type Violation, writeViolation } from '../integrity/verify.ts'
+import { type Violation, writeViolation } from '../integrity/proofs.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
 import { mayMint, writeRight } from '../port-right/decide.ts'
@@ -29,7 +29,6 @@ interface Accepted {
 export interface Rejection {
   readonly reason: EnvelopeRejectionReason
   readonly message: string
-  /** Recorded before the rejection. */
   readonly violation?: Violation
 }
 

@@ -77,7 +77,6 @@ export function writeEscalated(batch: Batch, from: Workspace, signal: SignalId, 
   writeReceived(batch, from, signal, reason, 'protocol')
 }
 
-/** A question about a workspace goes to its owner, as the owner stands. */
 export function writeReceived(batch: Batch, from: Workspace, signal: SignalId, reason: string, actor: string): void {
   const { highway } = batch.run
   const addressee = from.owner
@@ -223,7 +222,6 @@ export function answerEscalation(run: Run, { signal, user, envelope }: AnswerRec
   if (escalation) escalation.answer = { user, envelope }
 }
 
-/** The envelope will never arrive: the question waits again. */
 export function answerLost(run: Run, envelope: string): void {
   for (const escalation of run.escalations.values())
     if (escalation.answer?.envelope === envelope) escalation.answer = undefined

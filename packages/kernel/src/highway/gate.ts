@@ -32,7 +32,6 @@ export type Paused =
       readonly strategy: string
       readonly accept: boolean
       readonly basis?: string
-      /** The source has failed, and this checkpoint of it is to be saved. */
       readonly mode?: 'salvage'
       readonly checkpoint?: CheckpointId
       readonly result?: unknown
@@ -95,7 +94,6 @@ export interface GateOutcome {
   readonly reason: string | undefined
   /** Whose request it held up; undefined for a task, which is the coordinator's. */
   readonly asked: WorkspaceId | undefined
-  /** What carrying it out came to, as the operation itself answers; absent where nothing was carried out. */
   readonly result: Result<unknown> | undefined
 }
 

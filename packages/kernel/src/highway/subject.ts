@@ -115,7 +115,6 @@ export function subjectOf(batch: Batch, paused: Paused, task?: TaskSubject): Sub
   }
 }
 
-/** The request itself: what its parent and owner will be is said, the rest is as the creator wrote it. */
 function creation(run: Run, caller: WorkspaceId, draft: WorkspaceDraft): Subject {
   const named = draft.parent === undefined ? undefined : workspaceOf(run, draft.parent)
   const parent = named ?? knownWorkspace(run, caller)

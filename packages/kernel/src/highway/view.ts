@@ -10,7 +10,6 @@ import { addresseeOf } from './subject.ts'
 
 export type GateView = ReturnType<typeof viewGate> & { readonly subject: unknown }
 
-/** All that wait, in order of their opening; the subjects are the content store's. */
 export function viewGates(run: Run, users: UserDirectory | undefined): readonly ReturnType<typeof viewGate>[] {
   const queues = new Map<string, number>()
   return [...run.gates.values()].map(gate => {

@@ -32,7 +32,6 @@ export interface Conflict extends Finding {
 /** Whose conflicts they are: a source's in normal mode, those of the integration itself in salvage. */
 export type Bearer = Workspace | Salvage
 
-/** The source that an entry about a conflict names, where it is filed, and its mode. */
 export function placeOf(bearer: Bearer) {
   return 'source' in bearer
     ? ({ source: bearer.source, filed: bearer.target, mode: 'salvage' } as const)

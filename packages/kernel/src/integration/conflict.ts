@@ -16,9 +16,19 @@ import {
   writeUnsettled,
 } from './conflict-record.ts'
 import { openSalvage, type SalvageOutcome } from './integration.ts'
-import { notMerged, storedViolation, writeForged } from './proof.ts'
 import { decideResolveSalvage, writeSalvageDecided } from './salvage-conflict.ts'
-import { closingProblem, integrable, type Proposal, parentOf, proposed, sourceIn, writeMerged } from './source.ts'
+import {
+  closingProblem,
+  integrable,
+  notMerged,
+  type Proposal,
+  parentOf,
+  proposed,
+  sourceIn,
+  storedViolation,
+  writeForged,
+  writeMerged,
+} from './source.ts'
 
 export interface ResolveRequest {
   readonly source: unknown

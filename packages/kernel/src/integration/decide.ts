@@ -9,29 +9,32 @@ import { byOperation, byProtocol, writeFailure } from '../workspace/failure.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import {
   DECISIONS,
+  filesOf,
   type IntegrationDecision,
   type IntegrationOutcome,
   type IntegrationRequest,
   openSalvage,
+  overlapsOf,
   type PausedIntegration,
   type SalvageOutcome,
   writeAborted,
   writeAbortion,
 } from './integration.ts'
-import { filesOf, overlapsOf } from './overlap.ts'
-import { deliverableViolation, storedViolation, writeFlagged } from './proof.ts'
 import { writeConflicts } from './report.ts'
 import { salvageOf } from './salvage.ts'
 import {
   baseAwareProblem,
   basisProblem,
   closingProblem,
+  deliverableViolation,
   integrable,
   judgeable,
   parentOf,
   sourceIn,
+  storedViolation,
   storeResult,
   targetOf,
+  writeFlagged,
   writeMerged,
   writeStarted,
 } from './source.ts'

@@ -4,8 +4,7 @@ import type { EventBody } from '@parley/trail/events'
 import { claimResult } from '../objects.ts'
 import { type Folds, knownWorkspace, type Run, ticksOf } from '../run/run.ts'
 import type { Conflict } from './conflict-record.ts'
-import type { Integration } from './integration.ts'
-import { filesOf } from './overlap.ts'
+import { filesOf, type Integration } from './integration.ts'
 
 export const integrationFolds: Folds = {
   integration_started(run, body) {

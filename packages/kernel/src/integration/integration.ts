@@ -4,6 +4,7 @@ import type { Confidence, IntegrationResult, IntegrationStrategy, WorkspaceState
 import type { Batch } from '../batch.ts'
 import type { Evidence } from '../checkpoint/checkpoint.ts'
 import type { Paused } from '../highway/gate.ts'
+import { kernelLimits } from '../limits.ts'
 import { type Run, rootOf, workspaceOf } from '../run/run.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 import type { Conflict, Finding } from './conflict-record.ts'
@@ -40,7 +41,6 @@ export interface Integration {
   readonly checkpoint: CheckpointId | null
   readonly orderIndex: number | undefined
   readonly orderBasis: string | undefined
-  /** The newest result that the integrator handed in. */
   resultRef: ObjectId | undefined
   result: IntegrationResult | undefined
   aborted: string | undefined
@@ -155,4 +155,57 @@ export function openInto(run: Run, target: Workspace): Salvage | undefined {
 export function salvageAt(run: Run, paused: PausedIntegration): Workspace | undefined {
   const source = workspaceOf(run, paused.source)
   return source?.status === 'failed' ? source : undefined
+}
+
+/** The files that merging a checkpoint changes; an observation is an empty merge (W-INT-06). */
+export function filesOf(run: Run, id: CheckpointId | null): readonly string[] {
+  const checkpoint = id === null ? undefined : run.checkpoints.get(id)
+  return !checkpoint || checkpoint.type === 'observation' ? [] : checkpoint.filesChanged
+}
+
+export function overlapsOf(
+  files: readonly string[],
+  source: Workspace,
+  target: Workspace,
+  baseAware: boolean,
+): readonly Finding[] {
+  const shared = new Map<WorkspaceId, string[]>()
+  for (const path of new Set(files)) {
+    const change = target.files?.get(path)
+    if (!change || (baseAware && change.at < source.created)) continue
+    const paths = shared.get(change.source) ?? []
+    paths.push(path)
+    shared.set(change.source, paths)
+  }
+  return bounded([...shared]).map(([earlier, paths]) => findingOf(earlier, paths))
+}
+
+export function unnamedIn(files: readonly string[], reported: readonly Finding[]): readonly string[] {
+  const named = new Set(reported.flatMap(({ type, resources }) => (type === 'content_overlap' ? resources : [])))
+  return files.filter(path => !named.has(path))
+}
+
+type Shared = readonly (readonly [WorkspaceId, readonly string[]])[]
+
+/** All of them fit into one batch: where too many sources are concerned, the last finding stands for the rest. */
+function bounded(shared: Shared): Shared {
+  const rest = shared.slice(kernelLimits.conflicts - 1)
+  const [first] = rest
+  if (!first || rest.length === 1) return shared
+  return [...shared.slice(0, kernelLimits.conflicts - 1), [first[0], rest.flatMap(([, paths]) => paths)]]
+}
+
+function findingOf(earlier: WorkspaceId, paths: readonly string[]): Finding {
+  let length = 0
+  const resources = paths.filter(path => {
+    length += path.length
+    return length <= kernelLimits.conflictResourceLength
+  })
+  const more = paths.length - resources.length
+  const unnamed = more > 0 ? ` ${more} more are not named here.` : ''
+  return {
+    type: 'content_overlap',
+    resources,
+    description: `Integrated earlier, ${earlier} changed ${paths.length} of the same files.${unnamed}`,
+  }
 }

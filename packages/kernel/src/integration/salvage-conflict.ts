@@ -15,11 +15,17 @@ import {
   writeResolved,
   writeUnsettled,
 } from './conflict-record.ts'
-import { openSalvage, type Salvage, type SalvageOutcome, writeAborted } from './integration.ts'
-import { filesOf, overlapsOf, unnamedIn } from './overlap.ts'
-import { storedViolation } from './proof.ts'
+import {
+  filesOf,
+  openSalvage,
+  overlapsOf,
+  type Salvage,
+  type SalvageOutcome,
+  unnamedIn,
+  writeAborted,
+} from './integration.ts'
 import { salvageOf, writeFlagged, writeSalvaged } from './salvage.ts'
-import { type Proposal, proposed } from './source.ts'
+import { type Proposal, proposed, storedViolation } from './source.ts'
 
 /** What the integrator found against what it wants to save, and what overlaps besides (W-INT-07). Answers the ids. */
 export function writeSalvageConflicts(

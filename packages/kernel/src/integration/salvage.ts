@@ -4,15 +4,17 @@ import { type CheckpointId, ok, type Result } from '@parley/core'
 import { INTEGRATION_STRATEGIES, type IntegrationResult } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
 import { gate, gated } from '../highway/gate.ts'
-import type { Violation } from '../integrity/verify.ts'
+import type { Violation } from '../integrity/proofs.ts'
 import { invalidArgument, invalidState, notFound, type Refusal, refusal } from '../refusal.ts'
 import type { Run } from '../run/run.ts'
 import { operand } from '../workspace/operation.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
 import { openConflicts, writeDetected } from './conflict-record.ts'
 import {
+  filesOf,
   type IntegrationRequest,
   openSalvage,
+  overlapsOf,
   type PausedIntegration,
   SALVAGED_CONFIDENCE,
   type Salvage,
@@ -22,9 +24,17 @@ import {
   salvageTarget,
   writeAborted,
 } from './integration.ts'
-import { filesOf, overlapsOf } from './overlap.ts'
-import { deliverableViolation, storedViolation, writeForged } from './proof.ts'
-import { baseAwareProblem, basisProblem, isFree, storeResult, targetLocked, writeStarted } from './source.ts'
+import {
+  baseAwareProblem,
+  basisProblem,
+  deliverableViolation,
+  isFree,
+  storedViolation,
+  storeResult,
+  targetLocked,
+  writeForged,
+  writeStarted,
+} from './source.ts'
 
 export function salvageOf(batch: Batch, caller: Workspace, id: unknown): Result<Salvage> {
   const source = failedSource(batch, caller, id)

@@ -8,16 +8,19 @@ import {
   type WorkspaceState,
 } from '@parley/trail/events'
 import { actorOf, type Batch, initiatorOf } from '../batch.ts'
+import { EVIDENCE_MISSING, type Evidence } from '../checkpoint/checkpoint.ts'
 import { gate, gated } from '../highway/gate.ts'
+import { type Violation, violationOf, writeViolation } from '../integrity/proofs.ts'
 import { writeTransition } from '../lifecycle/transition.ts'
 import { invalidArgument, invalidState, type Refusal, refusal } from '../refusal.ts'
 import { rootOf, workspaceOf } from '../run/run.ts'
 import { writeDelivered, writeEmitted } from '../signal/signal.ts'
 import { writeTaskIntegrated } from '../task/follow.ts'
+import { byProtocol, writeFailure } from '../workspace/failure.ts'
 import { authorize, operand } from '../workspace/operation.ts'
 import { isRoot, openChildren, type Workspace } from '../workspace/workspace.ts'
 import { type Bearer, type Conflict, placeOf, proposalOf } from './conflict-record.ts'
-import type { ResultRecord } from './integration.ts'
+import { type ResultRecord, writeAbortion } from './integration.ts'
 
 export function integrable(batch: Batch, caller: Workspace, id: unknown): Result<Workspace> {
   const source = operand(batch, caller, 'integrate', id)
@@ -45,7 +48,6 @@ function judgeOf(source: Workspace): Workspace | null {
   return judge
 }
 
-/** In the one state that the operation needs; waits for another integration into the target. */
 export function sourceIn(
   batch: Batch,
   caller: Workspace,
@@ -77,7 +79,6 @@ export function targetLocked(target: Workspace): Result<never> {
   return refusal('target_locked', `An integration into ${target.id} is open.`, { target: target.id })
 }
 
-/** The target that the entries of an integration name: the one that it was started with. */
 export function targetOf(batch: Batch, source: Workspace): Workspace {
   return source.integration?.target ?? parentOf(batch, source)
 }
@@ -167,7 +168,6 @@ export function storeResult(batch: Batch, source: Workspace, target: Workspace, 
   return id
 }
 
-/** How one open conflict is to be settled. */
 export interface Proposal {
   readonly conflict: Conflict
   readonly strategy: ResolutionStrategy
@@ -201,4 +201,49 @@ export function proposed(
   const ref = result === undefined ? undefined : storeResult(batch, source, target, result)
   // W-HWY-11: where the guard rejects, it answers in place of the human who did not.
   return typeof verdict === 'object' ? gated(verdict.waits) : ok({ rejected: verdict === 'rejected', ref })
+}
+
+export function deliverableViolation(
+  batch: Batch,
+  checkpoint: CheckpointId,
+  evidence: Evidence | undefined,
+): Result<Violation | undefined> {
+  if (!batch.context.proofs) return ok(undefined)
+  if (evidence?.checkpoint !== checkpoint) {
+    const message = `The proof of ${checkpoint} as it is stored now is needed; the agent's handle brings it.`
+    return invalidArgument(message, EVIDENCE_MISSING)
+  }
+  return ok(violationOf(batch.run.checkpoints.get(checkpoint)?.integrity, evidence.proof))
+}
+
+/** The same for a merge that continues later: the runtime brings the proof, since the caller may be gone. */
+export function storedViolation(batch: Batch, checkpoint: CheckpointId): Result<Violation | undefined> {
+  const { proofs, evidence } = batch.context
+  if (proofs && evidence?.checkpoint !== checkpoint) batch.lacks = checkpoint
+  return deliverableViolation(batch, checkpoint, evidence)
+}
+
+export function writeForged(
+  batch: Batch,
+  checkpoint: CheckpointId,
+  violation: Violation,
+  mode?: { readonly mode: 'salvage' },
+): void {
+  const subject = { subject_type: 'checkpoint', subject_id: checkpoint, action_taken: 'flagged' } as const
+  writeViolation(batch, { ...subject, ...mode }, violation)
+}
+
+export function writeFlagged(batch: Batch, source: Workspace, checkpoint: CheckpointId, violation: Violation): Refusal {
+  const reason = 'integrity_violation'
+  writeForged(batch, checkpoint, violation)
+  // Where it was open before this batch, the failure itself ends it.
+  if (!source.integration)
+    writeAbortion(batch, { source, target: targetOf(batch, source) }, 'normal', reason, 'protocol')
+  writeFailure(batch, source, { ...byProtocol('integration_error'), aborts: reason })
+  return notMerged(source, checkpoint)
+}
+
+export function notMerged(source: Workspace, checkpoint: CheckpointId): Refusal {
+  const message = `What the store holds of ${checkpoint} does not match its proof; ${source.id} has failed and nothing was merged.`
+  return refusal('rejected', message, { reason: 'integrity_violation', checkpoint })
 }

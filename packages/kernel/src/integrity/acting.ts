@@ -76,7 +76,6 @@ async function isForced(trail: RunTrail, { event_type, workspace, seq, body }: E
   return !next || next.seq > change.seq
 }
 
-/** The entries of one page; rejects where the trail refuses. */
 export async function found(trail: RunTrail, query: TrailQuery): Promise<readonly Entry[]> {
   return unwrap(await trail.query(query)).entries
 }

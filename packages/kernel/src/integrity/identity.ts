@@ -7,7 +7,7 @@ import type { AgentCommand } from '../command.ts'
 import { type Refusal, refusal } from '../refusal.ts'
 import { writeAuthenticationFailed } from '../user/authorize.ts'
 import { agentOf, type Workspace } from '../workspace/workspace.ts'
-import { writeViolation } from './verify.ts'
+import { writeViolation } from './proofs.ts'
 
 export interface IdentityRequest {
   readonly run: RunId
@@ -44,7 +44,6 @@ export function writeForgedSignal(batch: Batch): void {
   writeViolation(batch, subject, { violation: 'signature_invalid', expected: null, actual: null })
 }
 
-/** The identity of a new workspace's agent; refused where that agent is at work in this run. */
 export function identityFor(batch: Batch, request: Omit<IdentityRequest, 'run'>, source: string): Result<string> {
   const { run, context } = batch
   // An agent of its own for each workspace: nobody else can have that name.

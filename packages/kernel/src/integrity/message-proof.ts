@@ -10,8 +10,7 @@ import type { GateRecord } from '../highway/gate.ts'
 import { referenceTo } from '../highway/subject.ts'
 import { found } from './acting.ts'
 import type { ProofStep } from './proof-report.ts'
-import type { Proofs } from './proofs.ts'
-import { violationOf } from './verify.ts'
+import { type Proofs, violationOf } from './proofs.ts'
 
 interface Source {
   readonly trail: RunTrail

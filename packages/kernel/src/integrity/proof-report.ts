@@ -36,7 +36,6 @@ export interface ProofReport {
   readonly party: ProofParty
   readonly identity: IdentityStep
   readonly message: ProofStep
-  /** The entry's own hash, and its place behind the one before it, in the run and in its workspace. */
   readonly link: ProofStep & { readonly hash: string; readonly previous: string | null }
   readonly signature: ProofStep & { readonly signer: string | null }
   readonly complete: boolean

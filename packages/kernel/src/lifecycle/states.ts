@@ -75,7 +75,6 @@ export interface StateRules {
   readonly raisesBudget: boolean
   readonly suspends: boolean
   readonly migrates: boolean
-  /** By a request to wind down, with a time of grace. */
   readonly terminates: boolean
   readonly aborts: boolean
   /** Which of its clocks run; budgets act where wall time runs (W-BUDGET-05). */

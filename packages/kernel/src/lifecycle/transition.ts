@@ -22,7 +22,6 @@ export interface Transition {
   readonly dimension?: BudgetDimension
 }
 
-/** The runtime's own decision. */
 export const BY_PROTOCOL = { actor: 'protocol', initiator: 'protocol' } as const
 
 export function writeTransition(batch: Batch, workspace: Workspace, change: Transition, from = workspace.status): void {

@@ -59,7 +59,6 @@ export function decideRevokeRight(batch: Batch, caller: Workspace, id: unknown, 
   return ok(undefined)
 }
 
-/** Header actor and `created_by` of the entries. */
 export interface Grantor {
   readonly actor: string
   readonly id: WorkspaceId

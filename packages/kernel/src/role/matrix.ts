@@ -1,7 +1,7 @@
 // The permission matrix (W-ROLE-05, W-ROLE-06), creation of checkpoints (W-CP-03), and the actions of an authority
 //
 import type { Vocabulary } from '../taxonomy/taxonomy.ts'
-import { OPERATION_NAMES, OPERATIONS } from './operations.ts'
+import { OPERATION_NAMES, OPERATIONS } from './base.ts'
 import { baseRole, type Role } from './resolve.ts'
 
 export interface Party {

@@ -1,7 +1,7 @@
 // The operations table against the sheet: what a delegate has, and how far it reaches.
 
 import { expect, test } from 'vitest'
-import { type DelegateReach, OPERATION_NAMES, OPERATIONS } from './operations.ts'
+import { type DelegateReach, OPERATION_NAMES, OPERATIONS } from './base.ts'
 
 const reaching = (reach: DelegateReach) => OPERATION_NAMES.filter(name => OPERATIONS[name].delegate === reach)
 

@@ -30,7 +30,6 @@ import type { User } from '../user/user.ts'
 import type { BatchAbort } from '../workspace/batch-abort.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 
-/** The state of a run; `evolve` alone changes it. */
 export type Run = ReturnType<typeof newRun>
 
 export function newRun(id: RunId) {

@@ -30,7 +30,6 @@ export interface MigrationRequest {
   readonly agent: AgentHandle
   /** The frozen workspace (step 2): all of it is still there after the swap, and nothing of it changes before. */
   readonly snapshot: WorkspaceView
-  /** Aborted when the migration ended without its agent. */
   readonly signal: AbortSignal
 }
 

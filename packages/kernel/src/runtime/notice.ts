@@ -96,7 +96,6 @@ export type Notice = { readonly to: WorkspaceId } & (
 /** The events of W-USER-03. */
 export type UserTransitionEvent = Exclude<Extract<UserEvent, `user_${string}`>, 'user_created'>
 
-/** What became of a user; what that means for running work is the coordinator's to decide. */
 export interface UserNotice {
   readonly kind: 'user'
   readonly user: string
@@ -116,7 +115,6 @@ type EscalationEvent =
   /** The addressee is deactivated: transfer the ownership, or handle it. */
   | { readonly event: 'rejected'; readonly addressee: string }
   | { readonly event: 'overflow'; readonly addressee: string }
-  /** `delegation`: the coordinator is to handle it. */
   | { readonly event: 'resolved'; readonly actor: string; readonly response: EscalationResponse }
 
 export type GateNotice =

@@ -142,7 +142,6 @@ export class RecordedReads {
   }
 }
 
-/** Undefined for a name that nobody authenticated, or that stands for something else in the run. */
 export function userReader(
   users: UserDirectory | undefined,
   user: string,

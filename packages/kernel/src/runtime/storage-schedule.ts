@@ -32,7 +32,6 @@ export interface StoragePolicy {
 }
 
 export interface StorageFault {
-  /** Null where it is not about one run: the disk, the replica. */
   readonly run: RunId | null
   readonly code: string
   readonly message: string
@@ -75,7 +74,6 @@ export interface StorageScheduleOptions {
   readonly ids: IdSource
   readonly policy?: StoragePolicy | undefined
   readonly release: (run: RunId) => Promise<void>
-  /** Records what was found broken where the run itself takes nothing any more: in the house. */
   readonly record: (entries: readonly ProposedEntry[]) => Promise<Result<void>>
   readonly onFault: (fault: StorageFault) => void
 }

@@ -8,7 +8,6 @@ import { isRoot, type Workspace } from '../workspace/workspace.ts'
 
 interface SignalRule {
   readonly reasonRequired: boolean
-  /** The transition that it drives when an agent emits it, by the state that it is emitted in. */
   readonly moves: { readonly [From in WorkspaceState]?: WorkspaceState }
   readonly trigger?: Trigger
   /** Emitted by the runtime for an operation; from the coordinator it is that operation (W-SIG-05). */
@@ -68,7 +67,6 @@ interface Emission {
   readonly reason?: string | undefined
   readonly ref?: string | undefined
   readonly mode?: 'salvage'
-  /** The receiver of a receipt or notice; every other signal goes to the parent. */
   readonly to?: Workspace | undefined
 }
 
@@ -112,7 +110,6 @@ export function takesSignals(to: Workspace, status: WorkspaceState, fromChild: b
   return status !== 'suspended' && status !== 'migrating' && !(status === 'blocked' && fromChild)
 }
 
-/** What waited for a workspace that changes to a state in which it takes signals again, in order of emission. */
 export function writeReleased(batch: Batch, to: Workspace, status: WorkspaceState): void {
   if (batch.context.carriesSignals) return
   const waiting = [...batch.run.signalling]

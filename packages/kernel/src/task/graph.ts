@@ -62,7 +62,6 @@ function dependentsIn(tasks: readonly Task[]): (task: Task) => readonly Task[] {
   return ({ id }) => (dependents.get(id) ?? []).map(({ task }) => task)
 }
 
-/** What can be reached, without the starting points unless they are reached from one another. */
 function closure(start: readonly Task[], next: (task: Task) => readonly Task[]): ReadonlySet<Task> {
   const found = new Set(start.flatMap(next))
   for (const task of found) for (const each of next(task)) found.add(each)

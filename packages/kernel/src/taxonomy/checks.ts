@@ -280,7 +280,6 @@ function describe({ path, expected, actual }: SchemaProblem): string {
   return `${path}: expected ${expected}, got ${actual}`
 }
 
-/** Powers of the coordinator that no definition may name, neither as an action nor as a target. */
 export const CEILING_NAMES = [
   'create_workspace',
   'abort_workspace',

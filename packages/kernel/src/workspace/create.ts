@@ -313,7 +313,6 @@ export type Shortage = {
   readonly [Name in Capacity]?: { readonly needed: number; readonly available: number }
 }
 
-/** The thresholds are the host's. */
 export interface CapacityProbe {
   shortage(open: number): Shortage
 }

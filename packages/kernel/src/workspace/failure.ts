@@ -46,7 +46,6 @@ export function byOperation(trigger: Trigger, caller: Workspace): Failure {
   return { trigger, reason: trigger, actor, initiator: initiatorOf(caller), signaller: actor }
 }
 
-/** A failure that a user decides: the signal is the runtime's, the state change the user's. */
 export function byHuman(user: string): Failure {
   const trigger = 'aborted_by_human'
   return { trigger, reason: trigger, actor: user, initiator: 'human', signaller: 'protocol' }

@@ -75,7 +75,6 @@ export function decideFailMigration(batch: Batch, id: WorkspaceId, agent: string
   return ok(undefined)
 }
 
-/** What the runtime prepared counts for the migration that it was prepared for, and while that is open. */
 function migrating(batch: Batch, id: WorkspaceId, agent: string): Result<Workspace> {
   const workspace = batch.run.workspaces.get(id)
   if (workspace?.status === 'migrating' && workspace.migration?.agent === agent) return ok(workspace)

@@ -2,11 +2,10 @@
 import { ok, type Result } from '@parley/core'
 import type { Batch, Denial } from '../batch.ts'
 import { notFound, type Refusal, refusal } from '../refusal.ts'
-import { OPERATIONS, type OperationName } from '../role/operations.ts'
+import { OPERATIONS, type OperationName } from '../role/base.ts'
 import { workspaceOf } from '../run/run.ts'
 import { isAbove, isRoot, type Workspace } from './workspace.ts'
 
-/** Undefined if the caller has the operation on this target; otherwise the refusal, recorded where it is a denial. */
 export function authorize(
   batch: Batch,
   caller: Workspace,

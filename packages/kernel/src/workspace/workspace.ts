@@ -65,7 +65,6 @@ export interface Workspace {
   meter: Meter | undefined
   /** Where the meter stood at its newest checkpoint (W-CP-10). */
   reported: Reported | undefined
-  /** What the fold counts for it (budget/charge.ts). */
   counts: number
   /** The newest entry filed under it that counts as activity, and the newest of all (W-BUDGET-08). */
   lastActivity: Ticks
@@ -96,7 +95,6 @@ export interface Workspace {
   // 8 Visibility set beyond itself
   visibility: Set<WorkspaceId> | undefined
 
-  /** Port rights that it holds, by target; its own receive right among them. */
   rights: Map<WorkspaceId, PortRight[]> | undefined
   /** Its signals that wait for their receiver, in order of emission (W-SIG-06). */
   waiting: WaitingSignal[] | undefined
@@ -128,7 +126,6 @@ export function isRoot(workspace: Workspace): boolean {
   return workspace.parent === null
 }
 
-/** From the parent to the root. */
 export function ancestorsOf(workspace: Workspace): readonly Workspace[] {
   const found: Workspace[] = []
   for (let each = workspace.parent; each !== null; each = each.parent) found.push(each)

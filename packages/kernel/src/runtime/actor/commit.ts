@@ -19,7 +19,6 @@ export interface Decided {
   readonly due: Ticks | undefined
 }
 
-/** Folds a decision; returns its notices and the nearest new moment, and unlocks targets of ended integrations. */
 export function fold(
   run: Run,
   decision: Decision,

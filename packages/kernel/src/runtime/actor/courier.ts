@@ -78,7 +78,6 @@ export class Courier {
     for (const attempt of this.#placed.values()) if (attempt.delivery.to === to) this.#end(attempt)
   }
 
-  /** Signals, where the transport carries them: one of each pair at a time, in order of emission. */
   lookForSignals(run: Run, durable: number): void {
     if (!this.#options.transport.signals) return
     for (const { id, from, to, seq } of deliverableSignals(run)) {

@@ -58,7 +58,6 @@ function carry(courier: Courier, run: Run, entry: EntryDraft, durable: number): 
   }
 }
 
-/** The target that an integration into it leaves: by its end, or because the source went to another parent. */
 export function freedTarget({ event_type, body }: EntryDraft): WorkspaceId | undefined {
   switch (event_type) {
     case 'integration_completed':

@@ -126,7 +126,6 @@ export async function replay({ id, trail, states, proven, proofs }: ReplaySource
   return { run, trace }
 }
 
-/** The same again, as often as the trail is away for reading; undefined where whoever waits for it was stopped. */
 export async function readBack(
   source: ReplaySource,
   pauses: Pauses,

@@ -70,7 +70,6 @@ export class AgentCaller {
     })
   }
 
-  /** Consumes the next envelope; waits for one. */
   async receive(signal?: AbortSignal): Promise<Result<EnvelopeRecord>> {
     for (;;) {
       const arrived = this.#nextNotice(notice => notice.kind === 'mail' || notice.kind === 'state', signal)

@@ -133,7 +133,6 @@ export abstract class ReadingAgent {
     })
   }
 
-  /** Component 3 of a workspace: what its creator gave it to know. */
   async readContext(workspace: WorkspaceId = this.workspace): Promise<Result<unknown>> {
     const id = await this.#show('context', workspace, run => run.workspaces.get(workspace)?.context ?? null)
     if (!id.ok) return id

@@ -66,7 +66,6 @@ export class AgentHandle extends IntegratingAgent {
     return this.#caller.ask({ type: 'resume', workspace })
   }
 
-  /** Replaces a workspace's agent; answers with the new handle once it is bound, or why it could not be. */
   async migrate(workspace: WorkspaceId, newAgent: string, reason: string): Promise<Result<Worker>> {
     const begun = await this.#caller.ask({ type: 'migrate', workspace, newAgent, reason })
     return begun.ok ? this.#run.migrated(workspace) : (begun as Result<never>)
@@ -166,7 +165,6 @@ export class AgentHandle extends IntegratingAgent {
 
   // Highway
 
-  /** Answers a gate that nobody answered in time and that fell to the coordinator. */
   answerGate(gate: GateId, action: 'approve' | 'reject'): Promise<Result<GateOutcome>> {
     return this.#caller.ask({ type: 'answer_gate', gate, action })
   }

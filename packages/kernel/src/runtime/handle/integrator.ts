@@ -32,7 +32,6 @@ export interface AcceptOptions extends BeginOptions, OverlapOptions {
 }
 
 export interface SalvageOptions {
-  /** Left out: the newest final checkpoint, else the newest. */
   readonly checkpoint?: CheckpointId
   /** Only `evaluated` is available (W-INT-19). */
   readonly strategy?: IntegrationStrategy

@@ -181,7 +181,6 @@ export class RunHandle {
     return this.#host.agentOf(this.id, workspace)
   }
 
-  /** The new agent's handle once the migration is completed, or the reason why not. */
   migrated(workspace: WorkspaceId): Promise<Result<AgentHandle>> {
     return this.#host.migrated(workspace)
   }

@@ -85,7 +85,6 @@ export class Topology {
     )
   }
 
-  /** What lies below and serves the same originator. */
   causedAlike(workspace: WorkspaceId): Promise<Result<Ids>> {
     return this.#related(workspace, each => descendantsOf(each).filter(below => below.originator === each.originator))
   }
