@@ -135,8 +135,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'W-LIFE-04',
     rule: 'a blocked agent creates no checkpoints',
     file: 'lifecycle/states.ts',
-    find: 'sends: true,\n    checkpoints: false,',
-    replace: 'sends: true,\n    checkpoints: true,',
+    find: '    checkpoints: false,\n    createsChildren: false,',
+    replace: '    createsChildren: false,',
     tests: 'checkpoint',
   },
   {

@@ -55,65 +55,57 @@ export interface DirectiveRecord extends DirectiveDraft {
   readonly workspace: WorkspaceId
 }
 
+type ObjectFold = (run: Run, object: TrailObject) => void
+
+/** Waits for its entry. */
+const stage: ObjectFold = (run, object) => void run.staged.set(object.id, object)
+
+const FOLDS: { readonly [K in ObjectKind]: ObjectFold } = {
+  taxonomy(run, { value }) {
+    run.vocabulary = unwrap(recordedVocabulary(value))
+  },
+  settings(run, { value }) {
+    run.budgetWarning = (value as RunSettings).budget_warning
+    run.metered = true
+  },
+  usage: (run, { value }) => applyUsage(run, value as UsageRecord),
+  highway(run, { value }) {
+    run.highway = value as Highway
+  },
+  answer: (run, { value }) => answerEscalation(run, value as AnswerRecord),
+  memory(run, object) {
+    const memory = object.value as MemoryRecord
+    const workspace = run.workspaces.get(memory.workspace)
+    if (workspace) remember(workspace, memory, object.id)
+    else stage(run, object)
+  },
+  consumed: (run, { value }) => consume(run, value as ConsumedMarker),
+  batch_abort: (run, { value }) => void run.batchAborts.set((value as BatchAbort).group, value as BatchAbort),
+  result(run, object) {
+    const { workspace } = object.value as ResultRecord
+    const integration = openSalvage(run, workspace) ?? run.workspaces.get(workspace)?.integration
+    if (integration) integration.resultRef = object.id
+    else run.staged.set(resultKey(workspace), object)
+  },
+  approved_integration(run, { value }) {
+    const approved = value as PausedIntegration
+    run.approved.set(approved.source, approved)
+  },
+  directive: (run, object) => void run.staged.set(directiveKey((object.value as DirectiveRecord).workspace), object),
+  context(run, { value }) {
+    if (run.root === undefined) foundHouse(run, value)
+  },
+  envelope: stage,
+  checkpoint: stage,
+  graph: stage,
+  task: stage,
+  gate: stage,
+}
+
 export function evolveObject(run: Run, object: TrailObject): void {
-  switch (object.kind as ObjectKind) {
-    case 'taxonomy':
-      run.vocabulary = unwrap(recordedVocabulary(object.value))
-      return
-    case 'settings':
-      run.budgetWarning = (object.value as RunSettings).budget_warning
-      run.metered = true
-      return
-    case 'usage':
-      applyUsage(run, object.value as UsageRecord)
-      return
-    case 'highway':
-      run.highway = object.value as Highway
-      return
-    case 'answer':
-      answerEscalation(run, object.value as AnswerRecord)
-      return
-    case 'memory': {
-      const memory = object.value as MemoryRecord
-      const workspace = run.workspaces.get(memory.workspace)
-      if (workspace) remember(workspace, memory, object.id)
-      else run.staged.set(object.id, object)
-      return
-    }
-    case 'consumed':
-      consume(run, object.value as ConsumedMarker)
-      return
-    case 'batch_abort': {
-      const open = object.value as BatchAbort
-      run.batchAborts.set(open.group, open)
-      return
-    }
-    case 'result': {
-      const { workspace } = object.value as ResultRecord
-      const integration = openSalvage(run, workspace) ?? run.workspaces.get(workspace)?.integration
-      if (integration) integration.resultRef = object.id
-      else run.staged.set(resultKey(workspace), object)
-      return
-    }
-    case 'approved_integration': {
-      const approved = object.value as PausedIntegration
-      run.approved.set(approved.source, approved)
-      return
-    }
-    case 'directive':
-      run.staged.set(directiveKey((object.value as DirectiveRecord).workspace), object)
-      return
-    case 'envelope':
-    case 'checkpoint':
-    case 'graph':
-    case 'task':
-    case 'gate':
-      run.staged.set(object.id, object)
-      return
-    case 'context':
-      if (run.root === undefined) foundHouse(run, object.value)
-      return
-  }
+  // Another version may know other kinds.
+  const fold = FOLDS[object.kind as ObjectKind] as ObjectFold | undefined
+  fold?.(run, object)
 }
 
 export function claim<T>(run: Run, id: string, kind: ObjectKind): T {

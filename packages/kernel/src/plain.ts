@@ -64,3 +64,8 @@ export function deepFreeze<T>(value: T): T {
   Object.values(value).forEach(deepFreeze)
   return Object.freeze(value)
 }
+
+/** What a caller may write where a text is asked for. */
+export function isText(value: unknown, length = Number.POSITIVE_INFINITY): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= length
+}

@@ -198,9 +198,7 @@ export const budgetFolds: Folds = {
     refreshMark(run, workspace)
   },
 
-  budget_exceeded(run, body) {
-    atLeast(run, body)
-  },
+  budget_exceeded: (run, body) => atLeast(run, body),
 
   budget_modified(run, body) {
     const workspace = knownWorkspace(run, body.workspace_id)

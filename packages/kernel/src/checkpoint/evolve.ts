@@ -30,9 +30,7 @@ export const checkpointFolds: Folds = {
     markReported(workspace, ticksOf(entry))
   },
 
-  resource_discrepancy(run, body) {
-    countDiscrepancy(run, knownWorkspace(run, body.workspace), body)
-  },
+  resource_discrepancy: (run, body) => countDiscrepancy(run, knownWorkspace(run, body.workspace), body),
 }
 
 const NONE: readonly string[] = []

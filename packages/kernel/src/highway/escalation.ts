@@ -15,6 +15,7 @@ import { actorOf, type Batch, clip, type UserDirectory } from '../batch.ts'
 import { decideSend } from '../envelope/send.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, invalidState, limitReached, type Refusal } from '../refusal.ts'
 import { knownWorkspace, type Run, rootOf } from '../run/run.ts'
 import { byProtocol, writeFailure } from '../workspace/failure.ts'
@@ -205,7 +206,7 @@ export function decideConsult(
   const target = operand(batch, caller, 'consult', request.workspace)
   if (!target.ok) return target
   const { reason } = request
-  if (typeof reason !== 'string' || reason === '') return invalidArgument('A question to a person needs a reason.')
+  if (!isText(reason)) return invalidArgument('A question to a person needs a reason.')
   if (ended(target.value))
     return invalidState(`${target.value.id} is ${target.value.status}; there is nothing to ask about it.`)
   if (!batch.run.highway.escalation.enabled)

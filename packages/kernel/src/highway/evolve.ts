@@ -69,9 +69,7 @@ export const highwayFolds: Folds = {
     run.escalations.set(signal, { signal, workspace: from, reason, received, queued, answer: undefined })
   },
 
-  escalation_resolved(run, body) {
-    run.escalations.delete(body.signal_id as SignalId)
-  },
+  escalation_resolved: (run, body) => void run.escalations.delete(body.signal_id as SignalId),
 }
 
 /** W-HWY-11: what a fallback decided holds for the rest of the run, as far as there is room to remember it. */

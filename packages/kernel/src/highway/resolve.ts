@@ -4,6 +4,7 @@ import { durationMs, type GateId, ok, type Result } from '@parley/core'
 import { type Capability, GATE_ACTIONS, type GateType } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
 import { kernelLimits } from '../limits.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
 import { authorizeUser, inactiveUser } from '../user/authorize.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
@@ -46,10 +47,7 @@ export function decideResolveGate(batch: Batch, user: string, answer: GateAnswer
   const action = GATE_ACTIONS.find(each => each === answer.action)
   if (!action) return invalidArgument(`A gate is answered by one of ${GATE_ACTIONS.join(', ')}.`)
   const { reason } = answer
-  if (
-    reason !== undefined &&
-    (typeof reason !== 'string' || reason === '' || reason.length > kernelLimits.reasonLength)
-  )
+  if (reason !== undefined && !isText(reason, kernelLimits.reasonLength))
     return invalidArgument(`The reason is a text of 1 to ${kernelLimits.reasonLength} characters.`)
   if (action !== 'modify') {
     if (answer.modifications !== undefined)

@@ -10,6 +10,7 @@ import {
 } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import type { Paused } from '../highway/gate.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
 import { type Run, workspaceOf } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
@@ -47,7 +48,7 @@ export type PausedConflict = Extract<Paused, { readonly type: 'conflict_resoluti
 export function proposalProblem(strategy: unknown, resolution: unknown): Result<never> | undefined {
   if (!RESOLUTION_STRATEGIES.some(each => each === strategy))
     return invalidArgument(`A conflict is resolved by one of ${RESOLUTION_STRATEGIES.join(', ')}.`, 'invalid_strategy')
-  if (typeof resolution !== 'string' || resolution === '' || resolution.length > bodyLimits.textLength)
+  if (!isText(resolution, bodyLimits.textLength))
     return invalidArgument(`A resolution is a text of 1 to ${bodyLimits.textLength} characters.`)
   return undefined
 }

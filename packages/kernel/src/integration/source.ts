@@ -12,6 +12,7 @@ import { EVIDENCE_MISSING, type Evidence } from '../checkpoint/checkpoint.ts'
 import { gate, gated } from '../highway/gate.ts'
 import { type Violation, violationOf, writeViolation } from '../integrity/proofs.ts'
 import { writeTransition } from '../lifecycle/transition.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, invalidState, type Refusal, refusal } from '../refusal.ts'
 import { rootOf, workspaceOf } from '../run/run.ts'
 import { writeDelivered, writeEmitted } from '../signal/signal.ts'
@@ -90,8 +91,7 @@ export function closingProblem(source: Workspace): Result<never> | undefined {
 }
 
 export function basisProblem(basis: unknown): Refusal | undefined {
-  if (basis === undefined) return undefined
-  if (typeof basis === 'string' && basis !== '' && basis.length <= bodyLimits.nameLength) return undefined
+  if (basis === undefined || isText(basis, bodyLimits.nameLength)) return undefined
   return invalidArgument(`The basis of an order is a text of 1 to ${bodyLimits.nameLength} characters.`)
 }
 

@@ -4,6 +4,7 @@ import { err, ok, ParleyError, type Result, type RunId, type WorkspaceId } from 
 import { bodyLimits } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import type { AgentCommand } from '../command.ts'
+import { isText } from '../plain.ts'
 import { type Refusal, refusal } from '../refusal.ts'
 import { writeAuthenticationFailed } from '../user/authorize.ts'
 import { agentOf, type Workspace } from '../workspace/workspace.ts'
@@ -75,10 +76,5 @@ export function atWork(batch: Batch, identity: string, context: string, source: 
 export const NO_IDENTITY = `The identity of an agent is a text of 1 to ${bodyLimits.userIdLength} characters.`
 
 export function isIdentity(identity: unknown): identity is string {
-  return (
-    typeof identity === 'string' &&
-    identity !== '' &&
-    identity.length <= bodyLimits.userIdLength &&
-    identity.isWellFormed()
-  )
+  return isText(identity, bodyLimits.userIdLength) && identity.isWellFormed()
 }

@@ -3,6 +3,7 @@ import { ok, type Result, type RightId, type WorkspaceId } from '@parley/core'
 import type { RightType } from '@parley/trail/events'
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { kernelLimits } from '../limits.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, invalidState, limitReached, notFound } from '../refusal.ts'
 import { maySendAny, type Party } from '../role/matrix.ts'
 import { workspaceOf } from '../run/run.ts'
@@ -47,7 +48,7 @@ export function decideRevokeRight(batch: Batch, caller: Workspace, id: unknown, 
   const right = batch.run.rights.get(id as RightId)
   if (!right || rightStatus(right) !== 'active') return notFound('active right', id)
   if (right.type === 'receive') return invalidArgument('A receive right ends only with its workspace.')
-  if (typeof reason !== 'string' || reason === '') return invalidArgument('A revocation needs a reason.')
+  if (!isText(reason)) return invalidArgument('A revocation needs a reason.')
   batch.add('port_right_revoked', right.holder, actorOf(caller), {
     right_id: right.id,
     right_type: right.type,

@@ -21,16 +21,13 @@ export const portRightFolds: Folds = {
     right.holder = knownWorkspace(run, body.to_holder)
     give(right)
   },
-  port_right_revoked(run, body) {
-    const right = rightOf(run, body.right_id)
-    right.status = 'revoked'
-    take(right)
-  },
-  port_right_consumed(run, body) {
-    const right = rightOf(run, body.right_id)
-    right.status = 'consumed'
-    take(right)
-  },
+  port_right_revoked: (run, body) => end(rightOf(run, body.right_id), 'revoked'),
+  port_right_consumed: (run, body) => end(rightOf(run, body.right_id), 'consumed'),
+}
+
+function end(right: PortRight, status: 'revoked' | 'consumed'): void {
+  right.status = status
+  take(right)
 }
 
 function rightOf(run: Run, id: string): PortRight {

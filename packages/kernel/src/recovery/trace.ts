@@ -99,12 +99,8 @@ const NOTES: { readonly [T in EventType]?: Note<T> } = {
     trace.completed.delete(id)
     if (run.workspaces.get(id)?.task) trace.failures.set(id, body.reason ?? body.trigger)
   },
-  task_failed(trace, _run, body) {
-    trace.failures.delete(body.workspace_id as WorkspaceId)
-  },
-  checkpoint_created(trace, _run, body) {
-    trace.unsignalled.add(body.checkpoint_id as CheckpointId)
-  },
+  task_failed: (trace, _run, body) => void trace.failures.delete(body.workspace_id as WorkspaceId),
+  checkpoint_created: (trace, _run, body) => void trace.unsignalled.add(body.checkpoint_id as CheckpointId),
   integration_completed(trace, _run, body, entry) {
     if (body.mode === 'normal') trace.completed.set(body.source as WorkspaceId, entry.actor)
   },

@@ -10,6 +10,7 @@ import { writeForgedSignal } from '../integrity/identity.ts'
 import { isTransition, STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
+import { isText } from '../plain.ts'
 import type { DrivingSignal } from '../recovery/plan.ts'
 import { invalidArgument, invalidState, notFound, type Refusal, refusal } from '../refusal.ts'
 import type { Role } from '../role/resolve.ts'
@@ -46,7 +47,7 @@ export function decideEmit(
   evidence?: Evidence,
 ): Result<SignalOutcome> {
   const type: unknown = draft.type
-  if (typeof type !== 'string' || type === '') return invalidArgument('A signal needs a type.')
+  if (!isText(type)) return invalidArgument('A signal needs a type.')
   const deny = (reason: 'permission_denied' | 'frozen', message: string) =>
     batch.deny(caller, { capability: `emit:${clip(type, 128)}`, action: 'emit', reason, message })
 
@@ -226,14 +227,11 @@ function fieldProblem(draft: SignalDraft, reasonRequired: boolean): string | und
   for (const field of Object.keys(draft))
     if (!FIELDS.has(field)) return `A signal has no field '${clip(field, 80)}' that an agent could supply.`
   const reason: unknown = draft.reason
-  if (reasonRequired && (typeof reason !== 'string' || reason === '')) return `'${draft.type}' needs a reason.`
-  if (
-    reason !== undefined &&
-    (typeof reason !== 'string' || reason === '' || reason.length > kernelLimits.reasonLength)
-  )
+  if (reasonRequired && !isText(reason)) return `'${draft.type}' needs a reason.`
+  if (reason !== undefined && !isText(reason, kernelLimits.reasonLength))
     return `The reason must be a text of 1 to ${kernelLimits.reasonLength} characters.`
   const ref: unknown = draft.ref
-  if (ref !== undefined && (typeof ref !== 'string' || ref === '' || ref.length > kernelLimits.refLength))
+  if (ref !== undefined && !isText(ref, kernelLimits.refLength))
     return `The reference must be a text of 1 to ${kernelLimits.refLength} characters.`
   return undefined
 }

@@ -15,6 +15,7 @@ import { integrationOf } from '../integration/integration.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
 import type { MemoryRecord } from '../objects.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, limitReached, notFound, type Refusal } from '../refusal.ts'
 import { workspaceOf } from '../run/run.ts'
 import { seesTask, tasksOf } from '../task/graph.ts'
@@ -119,7 +120,7 @@ export function decideWriteMemory(batch: Batch, caller: Workspace, write: Memory
     })
   }
   const { key, value } = write
-  if (typeof key !== 'string' || key === '' || key.length > kernelLimits.memoryKeyLength)
+  if (!isText(key, kernelLimits.memoryKeyLength))
     return invalidArgument(`A key is a text of 1 to ${kernelLimits.memoryKeyLength} characters.`)
   if (value !== undefined && !caller.memory?.has(key) && (caller.memory?.size ?? 0) >= kernelLimits.memoryKeys)
     return limitReached('keys in one working memory', kernelLimits.memoryKeys)

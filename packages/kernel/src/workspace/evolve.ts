@@ -147,9 +147,7 @@ export const topologyFolds: Folds = {
     moveIntegration(workspace, old, parent)
     moveCharge(run, workspace, old)
   },
-  batch_abort(run, body) {
-    run.batchAborts.delete(body.group_id)
-  },
+  batch_abort: (run, body) => void run.batchAborts.delete(body.group_id),
 }
 
 /** Siblings stand in order of creation, wherever they came from (W-WS-10). */

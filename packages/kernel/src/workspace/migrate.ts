@@ -6,6 +6,7 @@ import { atWork, isIdentity, NO_IDENTITY } from '../integrity/identity.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { BY_PROTOCOL, writeTransition } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
 import { writeDelivered, writeEmitted, writeReleased } from '../signal/signal.ts'
 import { byProtocol, writeFailure } from './failure.ts'
@@ -32,7 +33,7 @@ export function decideMigrate(batch: Batch, caller: Workspace, request: MigrateR
   if (!STATE_RULES[workspace.status].migrates)
     return invalidState(`${workspace.id} is ${workspace.status}: only active or blocked workspaces are migrated.`)
   const { newAgent, reason } = request
-  if (typeof reason !== 'string' || reason === '') return invalidArgument('A migration needs a reason.')
+  if (!isText(reason)) return invalidArgument('A migration needs a reason.')
   if (!isIdentity(newAgent)) return invalidArgument(`A migration needs the new agent. ${NO_IDENTITY}`)
   if (newAgent === agentOf(workspace))
     return invalidArgument(`${newAgent} is the agent of ${workspace.id} already; name another one.`)

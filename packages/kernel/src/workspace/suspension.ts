@@ -5,6 +5,7 @@ import { actorOf, type Batch, clip, initiatorOf } from '../batch.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
 import { rootOf } from '../run/run.ts'
 import { writeDelivered, writeEmitted, writeReleased } from '../signal/signal.ts'
@@ -34,7 +35,7 @@ export function decideSuspend(batch: Batch, caller: Workspace, id: unknown, reas
 }
 
 export function suspend(batch: Batch, workspace: Workspace, reason: unknown, by: Decider): Result<void> {
-  if (typeof reason !== 'string' || reason === '') return invalidArgument('A suspension needs a reason.')
+  if (!isText(reason)) return invalidArgument('A suspension needs a reason.')
   if (isRoot(workspace) || !STATE_RULES[workspace.status].suspends)
     return invalidState(
       `${workspace.id} is ${workspace.status}${isRoot(workspace) ? ' and the root' : ''}: only active or blocked workspaces are suspended.`,

@@ -8,6 +8,7 @@ import { decideSend, type Sent } from '../envelope/send.ts'
 import { gate, gated } from '../highway/gate.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, invalidState, refusal } from '../refusal.ts'
 import { type Folds, knownWorkspace, type Run } from '../run/run.ts'
 import { byProtocol, writeFailure } from './failure.ts'
@@ -36,7 +37,7 @@ export function decideTerminate(
   const { gracePeriod, reason } = request
   if (!Number.isSafeInteger(gracePeriod) || (gracePeriod as number) <= 0)
     return invalidArgument('The period of grace is a whole number of milliseconds above 0.')
-  if (typeof reason !== 'string' || reason === '') return invalidArgument('A graceful termination needs a reason.')
+  if (!isText(reason)) return invalidArgument('A graceful termination needs a reason.')
   const grace = { period: gracePeriod as number, reason: clip(reason, kernelLimits.reasonLength) }
   // W-TERM-01: its end is the caller's abort, put off. Where that takes consent, so does this.
   if (!passed) {

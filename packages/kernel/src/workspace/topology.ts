@@ -5,6 +5,7 @@ import { WORKSPACE_PRIORITIES, type WorkspacePriority } from '@parley/trail/even
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { writeEscalationsRouted } from '../highway/escalation.ts'
 import { kernelLimits } from '../limits.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, invalidState, limitReached, notFound } from '../refusal.ts'
 import { workspaceOf } from '../run/run.ts'
 import { blindAncestor } from './authority.ts'
@@ -24,7 +25,7 @@ export function decideGrantVisibility(
   const target = workspaceOf(batch.run, String(request.target))
   if (!target) return notFound('workspace', request.target)
   const { reason } = request
-  if (typeof reason !== 'string' || reason === '') return invalidArgument('A grant needs a reason.')
+  if (!isText(reason)) return invalidArgument('A grant needs a reason.')
   if (!mayBeGiven(workspace))
     return invalidState(
       `${workspace.id} is ${workspace.status}: only idle, active or blocked ones are given more to see.`,
@@ -102,8 +103,7 @@ export function decideTransferOwnership(
     : existing(batch, request.workspace)
   if (!target.ok) return target
   const { owner, reason } = request
-  if (reason !== undefined && (typeof reason !== 'string' || reason === ''))
-    return invalidArgument('The reason of a transfer is a text.')
+  if (reason !== undefined && !isText(reason)) return invalidArgument('The reason of a transfer is a text.')
   const workspace = target.value
   if (owner === workspace.owner) return ok(undefined)
   if (typeof owner !== 'string' || !isOwner(batch, owner)) return notFound('user', owner)
