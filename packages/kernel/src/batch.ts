@@ -1,5 +1,4 @@
-// One command's entries and objects in trail order, stamped from the context's base time on, one tick each
-// (W-CLOCK-03), and filed (wacp-primitives 0.4).
+// One command's entries and objects in trail order, stamped (W-CLOCK-03) and filed (wacp-primitives 0.4).
 import {
   type CheckpointId,
   type EntryId,

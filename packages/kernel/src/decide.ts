@@ -1,5 +1,4 @@
-// `decide` turns a command into entries, objects and an answer. It changes nothing, and the same state, command and
-// context always give the same decision.
+// `decide` turns a command into entries, objects and an answer. It is pure: equal arguments, equal decision.
 import { type CheckpointId, type EnvelopeId, limits, ok, type Result } from '@parley/core'
 import type { EntryDraft, ProposedEntry, TrailObject } from '@parley/trail'
 import { isEventType } from '@parley/trail/events'

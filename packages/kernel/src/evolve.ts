@@ -1,5 +1,4 @@
-// `evolve` folds one record into the state of its run, in place. Replaying a run's records is all there is to recovery;
-// records are trusted here.
+// `evolve` folds one record into the state of its run, in place. Replaying a run's records is all of recovery.
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EventType } from '@parley/trail/events'
 import { budgetFolds, countEntry } from './budget/charge.ts'

@@ -1,5 +1,4 @@
-// Every bound of the kernel and its runtime, by name. The bounds of the trail (batches, entries, objects) are the
-// trail's own.
+// Every bound of the kernel and its runtime, by name; bounds of batches, entries and objects are the trail's.
 
 export const kernelLimits = {
   openWorkspaces: 2048,

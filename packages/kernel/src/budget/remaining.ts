@@ -1,5 +1,4 @@
-// What is left of budgets: what a delegate may still hand on (W-BUDGET-07, W-WS-11, W-TOPO-TREE-04), and what a
-// workspace may still use.
+// What a delegate may still hand on (W-BUDGET-07, W-WS-11, W-TOPO-TREE-04), and what a workspace may still use.
 import type { Ticks } from '@parley/core'
 import type { Budget, BudgetDimension } from '@parley/trail/events'
 import { childrenOf, ended, isRoot, type Workspace } from '../workspace/workspace.ts'

@@ -41,7 +41,6 @@ const EnvelopeDraftSchema = Type.Object(
     rights: Type.Optional(Type.Array(ListedRightSchema, { maxItems: kernelLimits.envelopeRights })),
     priority: Type.Optional(Type.Enum([...ENVELOPE_PRIORITIES])),
     from: Type.Optional(Type.String()),
-    /** A proof of the sender over what it hands in: `AgentHandle.seal` makes one. */
     integrity: Type.Optional(Integrity),
   },
   { additionalProperties: false },
@@ -84,7 +83,6 @@ export interface Envelope {
   /** The whole record, until the envelope is consumed or can no longer be; after that the content store has it. */
   record: EnvelopeRecord | undefined
   undeliverable: UndeliverableReason | undefined
-  /** The `envelope_delivery` gate that it waits at; its channel waits with it. */
   gate: GateId | undefined
   /** The record as a human changed it at the gate; the original keeps the envelope's own id (W-HWY-08). */
   changed: ObjectId | undefined

@@ -1,5 +1,4 @@
-// The proof of an envelope (W-SEC-07, AMB-17), checked again before placement (W-ENV-08), and a sender's own proof of
-// its draft (W-ENV-05 check 3).
+// The proof of an envelope (W-SEC-07, AMB-17, W-ENV-08), and a sender's own of its draft (W-ENV-05 check 3).
 import { timingSafeEqual } from 'node:crypto'
 import { type EnvelopeId, ok, type Result, type WorkspaceId } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
@@ -73,7 +72,6 @@ function same(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-/** The proof once more, before placement: of what the transport handed in, otherwise of the record itself. */
 export function arrivalViolation(
   batch: Batch,
   envelope: Envelope,
@@ -86,7 +84,11 @@ export function arrivalViolation(
   if (!recorded || !brought) return { violation: 'proof_missing', expected: recorded?.proof ?? null, actual: null }
   // The one on record counts: an earlier version of what a human changed since (W-HWY-08) has a valid proof too.
   if (brought.proof !== recorded.proof || brought.algorithm !== recorded.algorithm)
-    return { violation: 'hash_mismatch', expected: recorded.proof, actual: digest(brought.proof) }
+    return {
+      violation: 'hash_mismatch',
+      expected: recorded.proof,
+      actual: clip(brought.proof, bodyLimits.digestLength) || null,
+    }
   if (sealedHere.has(arrived as object)) return undefined
   return violationOf(recorded, tryToProve(proofs, envelope.from, provenFields(arrived as object)))
 }
@@ -105,10 +107,6 @@ export function consumptionViolation(
 ): Violation | undefined {
   if (!context.proofs || !record || sealedHere.has(record)) return undefined
   return recordViolation(context.proofs, id, record)
-}
-
-function digest(text: string): string | null {
-  return text === '' ? null : clip(text, bodyLimits.digestLength)
 }
 
 /** What a transport hands in has any shape. */

@@ -1,5 +1,4 @@
-// How a person answers an escalation (W-HWY-22): by mail to the agent, by ending its work, or by leaving it to the
-// coordinator.
+// Answers to escalations (W-HWY-22): mail to the agent, the end of its work, or delegation to the coordinator.
 import { compile, ok, type Result, type SignalId, type Static, Type } from '@parley/core'
 import type { Batch } from '../batch.ts'
 import { type Envelope, PayloadSchema } from '../envelope/envelope.ts'

@@ -1,5 +1,4 @@
-// The highway's configuration (W-HWY-01, -14, -15): a preset and explicit fields expand into a configuration that the
-// run keeps.
+// The highway's configuration (W-HWY-01, -14, -15): a preset and explicit fields expand into what the run keeps.
 import { compile, ok, type Result, type Static, Type } from '@parley/core'
 import {
   ESCALATION_FALLBACKS,

@@ -29,7 +29,6 @@ export interface Escalation {
   readonly reason: string
   readonly received: Ticks
   readonly queued: boolean
-  /** An envelope that answers it is on its way; with its arrival the escalation ends. */
   answer: EscalationReply | undefined
 }
 
@@ -50,7 +49,6 @@ export function availability(users: UserDirectory | undefined, addressee: string
   return state === 'deactivated' ? 'gone' : 'away'
 }
 
-/** When its fallback acts; undefined where it waits without end, or is answered already. */
 export function escalationDeadline(run: Run, escalation: Escalation): Ticks | undefined {
   const { timeout } = run.highway.escalation
   if (timeout === null || escalation.answer) return undefined

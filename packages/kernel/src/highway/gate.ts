@@ -92,7 +92,6 @@ export interface GateOutcome {
   /** A `user_id`, `system` for the coordinator, `fallback` or `protocol`. */
   readonly actor: string
   readonly reason: string | undefined
-  /** Whose request it held up; undefined for a task, which is the coordinator's. */
   readonly asked: WorkspaceId | undefined
   readonly result: Result<unknown> | undefined
 }

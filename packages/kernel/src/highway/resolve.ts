@@ -1,5 +1,4 @@
-// How gates end (W-HWY-07, -09, -10): the end is recorded first, then the ordinary operation runs with all its checks,
-// since time has passed.
+// How gates end (W-HWY-07, -09, -10): first the record, then the ordinary operation with all its checks.
 import { durationMs, type GateId, ok, type Result } from '@parley/core'
 import { type Capability, GATE_ACTIONS, type GateType } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'

@@ -1,10 +1,9 @@
-// A gate that waits, as hosts show it (W-HWY-04, -06): everything that the human needs to decide, with whom it waits
-// for now.
+// Gates and escalations that wait, as hosts show them (W-HWY-04, -06), with whom each waits for now.
 import { formatTimestamp } from '@parley/core'
 import type { UserDirectory } from '../batch.ts'
 import { knownWorkspace, type Run } from '../run/run.ts'
 import { availability, type Escalation, escalationDeadline } from './escalation.ts'
-import { type Gate, gateDeadline } from './gate.ts'
+import { type Gate, gateDeadline, modeOf } from './gate.ts'
 import { MODIFIABLE } from './modify.ts'
 import { addresseeOf } from './subject.ts'
 
@@ -39,13 +38,9 @@ function viewGate(gate: Gate, addressee: string, ahead: number) {
     handed_over: gate.handedOver !== undefined,
     /** How many are ahead in its addressee's queue; the one with 0 is presented. */
     queue_position: ahead,
-    modifiable: isSalvage(gate) ? [] : MODIFIABLE[gate.type],
+    // W-HWY-08: there is one strategy for a salvage.
+    modifiable: gate.type === 'integration' && modeOf(gate.paused).mode ? [] : MODIFIABLE[gate.type],
   })
-}
-
-/** W-HWY-08: there is one strategy for it. */
-function isSalvage({ paused }: Gate): boolean {
-  return paused.type === 'integration' && paused.mode === 'salvage'
 }
 
 export type EscalationView = ReturnType<typeof viewEscalation>

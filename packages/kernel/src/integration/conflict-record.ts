@@ -1,5 +1,4 @@
-// Conflicts as they are kept and recorded (W-INT-11 to -13): with the source in normal mode, with the integration
-// itself in salvage.
+// Conflicts as kept and recorded (W-INT-11 to -13): with the source, or in salvage with the integration.
 import type { Result } from '@parley/core'
 import {
   bodyLimits,

@@ -1,5 +1,4 @@
-// Conflicts and how they are settled (W-INT-12 to -14): by the integrator, by asking the owner, by sending the work
-// back, or by time.
+// How conflicts are settled (W-INT-12 to -14): by the integrator, the owner, rework, or time.
 import { type ObjectId, ok, type Result } from '@parley/core'
 import type { ResolutionStrategy, WorkspaceState } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
@@ -158,7 +157,6 @@ function carryOut(
   return ok({ state: 'closed' })
 }
 
-/** The work goes back: by the integrator that proposed it, or by the human who would have nothing else. */
 function rework(batch: Batch, settled: Case, actor: string, failure: Failure): Result<ResolutionOutcome> {
   return fail(batch, settled, actor, { ...failure, aborts: 'agent_rework' })
 }

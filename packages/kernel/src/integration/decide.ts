@@ -1,5 +1,4 @@
-// Integration in normal mode (W-INT-01 to -04, -06, -08, -09, -15): begin, the three decisions, and a merge that
-// failed.
+// Integration in normal mode (W-INT-01 to -04, -06, -08, -09, -15): begin, the three decisions, merge errors.
 import { type CheckpointId, type ObjectId, ok, type Result } from '@parley/core'
 import { INTEGRATION_STRATEGIES, type IntegrationStrategy } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'

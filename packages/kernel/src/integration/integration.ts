@@ -111,11 +111,7 @@ export function salvageCandidate(run: Run, id: string): CheckpointId | undefined
 
 export function openSalvage(run: Run, source: unknown): Salvage | undefined {
   const salvage = typeof source === 'string' ? run.salvages.get(source as Salvage['source']['id']) : undefined
-  return salvage && isOpen(salvage) ? salvage : undefined
-}
-
-function isOpen({ result, aborted }: Salvage): boolean {
-  return result === undefined && aborted === undefined
+  return salvage?.result === undefined && salvage?.aborted === undefined ? salvage : undefined
 }
 
 /** The end of an integration that came to nothing: filed under the source, in salvage under the target. */

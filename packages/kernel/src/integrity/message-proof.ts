@@ -1,5 +1,4 @@
-// The second step of a proof chain (W-SEC-17): what an act said, checked against the proof or the digest that is on
-// record for it.
+// The message in a proof chain (W-SEC-17), checked against the proof or digest on record.
 import type { CheckpointId, EnvelopeId, ObjectId, WorkspaceId } from '@parley/core'
 import type { Entry, RunTrail } from '@parley/trail'
 import type { EventBody, EventType, Reference } from '@parley/trail/events'

@@ -1,5 +1,4 @@
-// Objects that were changed at rest (W-SEC-16). Envelopes and checkpoints have proofs of their own as well, which every
-// use checks and records.
+// Objects changed at rest (W-SEC-16). Envelopes and checkpoints also have proofs that every use checks.
 import { ParleyError, type RunId } from '@parley/core'
 import type { EntryDraft, ProposedEntry, TrailObject } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'

@@ -1,5 +1,4 @@
-// The proof chain of one recorded act (W-SEC-17): identity, message, entry, links, signature, each checked anew from
-// what is stored. Nothing is written.
+// The proof chain of one recorded act (W-SEC-17), each step checked anew from what is stored.
 import { asParleyError, type EntryId, err, ok, type Result, type RunId, unwrap, type WorkspaceId } from '@parley/core'
 import type { Entry, EntryProof, RunModel, RunTrail } from '@parley/trail'
 import { type EventBody, type EventType, RESERVED_ACTORS } from '@parley/trail/events'

@@ -1,5 +1,4 @@
-// The proof of a kept state (W-SEC-16): HMAC-SHA-256 over the run's id and the content, with a key of its own. Whoever
-// can write to the disk can compute a checksum, but not this; a state without its proof is passed over.
+// The proof of a kept state (W-SEC-16): HMAC-SHA-256 over the run's id and the content, with a key of its own.
 //
 //   32 bytes proof · content
 import { createHmac, timingSafeEqual } from 'node:crypto'

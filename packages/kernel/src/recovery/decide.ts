@@ -56,7 +56,7 @@ export function decideRecover(batch: Batch, step: RecoveryStep): Result<boolean>
         downtime: Math.max(0, durationMs(step.floor, batch.context.now)),
         ...step.counts,
         // A run of an older version, whose first entry says nothing: from here on its objects are proven.
-        ...(needsMark(batch) && { content_proof: PROOF_ALGORITHM }),
+        ...(batch.context.proofs && !run.contentProven && { content_proof: PROOF_ALGORITHM }),
       })
       return ok(false)
     case 'gate_effects':
@@ -72,10 +72,6 @@ export function decideRecover(batch: Batch, step: RecoveryStep): Result<boolean>
     default:
       return assertNever(step)
   }
-}
-
-function needsMark({ run, context }: Batch): boolean {
-  return context.proofs !== undefined && !run.contentProven
 }
 
 /** W-REC-13: once for each, whatever happened to the recovery that found it first. */

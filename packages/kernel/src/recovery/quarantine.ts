@@ -1,5 +1,4 @@
-// Isolated violations (W-REC-12, -13): sound entries that cannot be true. Replay leaves them out, and each is recorded
-// once as quarantined.
+// Isolated violations (W-REC-12, -13): sound entries that cannot be true are left out and recorded once.
 import {
   type CheckpointId,
   type EnvelopeId,

@@ -1,5 +1,4 @@
-// The permission matrix (W-ROLE-05, W-ROLE-06), creation of checkpoints (W-CP-03), and the actions of an authority
-//
+// The permission matrix (W-ROLE-05, W-ROLE-06), who creates which checkpoints (W-CP-03), authorities.
 import type { Vocabulary } from '../taxonomy/taxonomy.ts'
 import { OPERATION_NAMES, OPERATIONS } from './base.ts'
 import { baseRole, type Role } from './resolve.ts'

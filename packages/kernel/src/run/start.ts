@@ -1,5 +1,4 @@
-// The first entries of a run (W-LIFE-12): its root, and the root's own receive right. The runtime creates only this one
-// workspace.
+// How a run begins (W-LIFE-12) and ends (W-LIFE-13, W-LIFE-14).
 import { compile, limits, type ObjectId, ok, type Result, type Static, Type, type WorkspaceId } from '@parley/core'
 import { HASH_ALGORITHM } from '@parley/trail'
 import { bodyLimits, isReservedActor } from '@parley/trail/events'

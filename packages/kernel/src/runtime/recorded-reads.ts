@@ -94,7 +94,6 @@ export class RecordedReads {
     return (await this.#inRun<void>(run, { type: 'record', entries })) ?? this.#options.house().record(entries)
   }
 
-  /** Undefined where the run has ended; it may also end while its own record waits for its turn. */
   async #inRun<T>(run: RunId, command: Command): Promise<Result<T> | undefined> {
     const live = await this.#options.runs.get(run)?.submit<T>(command)
     return live && (live.ok || live.error.code !== 'invalid_state') ? live : undefined

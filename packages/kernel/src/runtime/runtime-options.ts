@@ -1,12 +1,13 @@
 // What a host gives a runtime when it opens one, and what all its runs are given of that.
-import type { Clock, IdSource, ParleyError } from '@parley/core'
-import type { StateCacheStore, Trail } from '@parley/trail'
-import type { UserDirectory } from '../batch.ts'
+import type { Clock, IdSource, ParleyError, RunId, StrictClock, Ticks, WorkspaceId } from '@parley/core'
+import type { EntryDraft, RunTrail, StateCacheStore, Trail } from '@parley/trail'
+import type { Context, UserDirectory } from '../batch.ts'
+import type { Evidence } from '../checkpoint/checkpoint.ts'
 import type { Identify } from '../integrity/identity.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import type { Level } from '../run/level.ts'
 import type { CapacityProbe } from '../workspace/create.ts'
-import type { ActorOptions } from './actor/actor-options.ts'
+import type { StateCache } from './actor/state-cache.ts'
 import { directTransport, type Transport } from './actor/transport.ts'
 import type { AgentHandle } from './handle/agent.ts'
 import type { Prepare } from './migrations.ts'
@@ -83,4 +84,31 @@ function rethrow(cause: unknown): void {
   queueMicrotask(() => {
     throw cause
   })
+}
+
+export interface ActorOptions extends Omit<Context, 'now' | 'evidence' | 'carriesSignals'> {
+  readonly id: RunId
+  readonly trail: RunTrail
+  readonly clock: Clock
+  readonly stamps: StrictClock
+  readonly transport: Transport
+  readonly redeliveryBase: number
+  readonly commitRetries: readonly number[]
+  /** How many commands are held while the trail cannot be written (W-REC-08). */
+  readonly heldCommands: number
+  /** The run goes on after a restart: anchors and signatures of what is read are checked (W-REC-12). */
+  readonly proven?: boolean
+  readonly states?: StateCache | undefined
+  readonly onCreated: (workspace: WorkspaceId, role: string, creator: WorkspaceId) => void
+  readonly onMigration: (entry: EntryDraft) => void
+  readonly onEnd: () => void
+  readonly onUnwritable?: ((error: ParleyError) => void) | undefined
+  readonly onFault: (cause: unknown) => void
+}
+
+export function contextAt(options: ActorOptions, now: Ticks, evidence?: Evidence): Context {
+  const { ids, users, escalationQueue, resourceTolerance, proofs, identify, level, capacity, deployment } = options
+  const carriesSignals = options.transport.signals ?? false
+  const given = { ids, users, escalationQueue, resourceTolerance, proofs, identify, level, capacity, deployment }
+  return { now, ...given, evidence, carriesSignals }
 }

@@ -318,10 +318,7 @@ function closed(): Result<never> {
 }
 
 interface Noted {
-  readonly code: string
-  readonly message: string
-  readonly since: Ticks
-  readonly attempts: number
+  readonly fault: StorageFault
   readonly retry: Ticks
 }
 
@@ -339,15 +336,17 @@ export class StorageFaults {
   note(run: RunId | null, { code, message }: ParleyError): void {
     const now = this.#clock.now()
     const before = this.#noted.get(run)
-    const attempts = (before?.attempts ?? 0) + 1
+    const attempts = (before?.fault.attempts ?? 0) + 1
     const wait = Math.min(kernelDefaults.storageRetry * 2 ** (attempts - 1), kernelLimits.storageRetry)
-    const noted = { code, message, since: before?.since ?? now, attempts, retry: deadline(now, wait) }
+    const retry = deadline(now, wait)
+    const since = before?.fault.since ?? formatTimestamp(now)
+    const fault = { run, code, message, since, attempts, retry: formatTimestamp(retry) }
     this.#noted.delete(run)
-    this.#noted.set(run, noted)
+    this.#noted.set(run, { fault, retry })
     const [oldest] = this.#noted.keys()
     if (this.#noted.size > kernelLimits.storageFaults && oldest !== undefined) this.#noted.delete(oldest)
     // The same again is no news.
-    if (before?.code !== code) this.#onFault(view(run, noted))
+    if (before?.fault.code !== code) this.#onFault(fault)
   }
 
   clear(run: RunId | null): void {
@@ -363,7 +362,7 @@ export class StorageFaults {
   }
 
   list(): readonly StorageFault[] {
-    return [...this.#noted].map(([run, noted]) => view(run, noted))
+    return [...this.#noted.values()].map(({ fault }) => fault)
   }
 
   isNew(content: string): boolean {
@@ -371,8 +370,4 @@ export class StorageFaults {
     this.#known.add(content)
     return true
   }
-}
-
-function view(run: RunId | null, { code, message, since, attempts, retry }: Noted): StorageFault {
-  return { run, code, message, since: formatTimestamp(since), attempts, retry: formatTimestamp(retry) }
 }

@@ -6,7 +6,7 @@ import type { UserDirectory } from '../batch.ts'
 import type { Command } from '../command.ts'
 import { waitingFor } from '../highway/escalation.ts'
 import type { Run } from '../run/run.ts'
-import type { FailedClaim, User, UserChange, UserChanged, UserEvent } from '../user/user.ts'
+import type { FailedClaim, User, UserChange, UserChanged, UserEvent, UserTransition } from '../user/user.ts'
 import { UserHandle, type UserHost } from './handle/user-handle.ts'
 import type { Notice, UserTransitionEvent } from './notice.ts'
 
@@ -58,29 +58,17 @@ export class Users implements UserDirectory {
     return this.#host.house.submit({ type: 'authentication_failed', claim })
   }
 
-  suspend(user: string, { by = 'system', reason }: UserReason): Promise<Result<UserRecord>> {
-    return this.#change({ type: 'suspend', user, by, reason })
-  }
-
-  resume(user: string, { by = 'system', reason }: UserReason): Promise<Result<UserRecord>> {
-    return this.#change({ type: 'resume', user, by, reason })
-  }
-
-  block(user: string, { by = 'system', reason }: UserReason): Promise<Result<UserRecord>> {
-    return this.#change({ type: 'block', user, by, condition: reason })
-  }
-
+  readonly suspend = this.#transition('suspend')
+  readonly resume = this.#transition('resume')
+  readonly block = this.#transition('block')
   /** A suspension from before the block is in force again. */
-  unblock(user: string, { by = 'system', reason }: UserReason): Promise<Result<UserRecord>> {
-    return this.#change({ type: 'unblock', user, by, condition: reason })
-  }
+  readonly unblock = this.#transition('unblock')
+  readonly deactivate = this.#transition('deactivate')
+  readonly reactivate = this.#transition('reactivate')
 
-  deactivate(user: string, { by = 'system', reason }: UserReason): Promise<Result<UserRecord>> {
-    return this.#change({ type: 'deactivate', user, by, reason })
-  }
-
-  reactivate(user: string, { by = 'system', reason }: UserReason): Promise<Result<UserRecord>> {
-    return this.#change({ type: 'reactivate', user, by, reason })
+  #transition(type: UserTransition) {
+    return (user: string, { by = 'system', reason }: UserReason): Promise<Result<UserRecord>> =>
+      this.#change({ type, user, by, reason })
   }
 
   grant(user: string, capability: Capability, by = 'system'): Promise<Result<UserRecord>> {

@@ -1,5 +1,4 @@
-// The eleven signals (W-SIG-01): what they mean for state and who must give a reason. Who may emit which is the role's
-// affair.
+// The eleven signals (W-SIG-01): their effect on state, their emission and delivery (W-SIG-03 to -11).
 import type { SignalId, WorkspaceId } from '@parley/core'
 import type { SignalType, Trigger, WorkspaceState } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'

@@ -1,5 +1,4 @@
-// Commands on tasks: submitting a graph, adding to one, retry, cancel; and the refusal of what never changes
-// (W-TASK-03).
+// Commands on tasks: submit a graph, add to it, retry, cancel; and what never changes (W-TASK-03).
 import { compile, type EnvelopeId, type GraphId, ok, type Result, type TaskId } from '@parley/core'
 import { actorOf, type Batch } from '../batch.ts'
 import { type GuardedOutcome, gate, gated } from '../highway/gate.ts'

@@ -1,5 +1,4 @@
-// What can be read off a task graph: readiness (W-TASK-08), what can never become ready (W-TASK-14), and closures over
-// it.
+// Readiness (W-TASK-08, -14), closures over a graph, and who may act on which task (W-TASK-19, A-46).
 import type { GraphId, TaskId, WorkspaceId } from '@parley/core'
 import { TASK_PRIORITIES } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'

@@ -12,13 +12,15 @@ import { type Batch, clip } from '../batch.ts'
 import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState, limitReached, notFound, type Refusal } from '../refusal.ts'
 import { isUserId, unidentified } from './authorize.ts'
-import type { User, UserChange, UserChanged, UserChangeType, UserEvent } from './user.ts'
-
-type Transition = Exclude<UserChangeType, 'authenticated' | 'grant' | 'revoke'>
+import type { User, UserChange, UserChanged, UserEvent, UserTransition } from './user.ts'
 
 /** W-USER-03: exactly these ten, by what is asked. */
 export const USER_TRANSITIONS: {
-  readonly [T in Transition]: { readonly from: readonly UserState[]; readonly to: UserState; readonly event: UserEvent }
+  readonly [T in UserTransition]: {
+    readonly from: readonly UserState[]
+    readonly to: UserState
+    readonly event: UserEvent
+  }
 } = {
   suspend: { from: ['active', 'blocked'], to: 'suspended', event: 'user_suspended' },
   block: { from: ['active', 'suspended'], to: 'blocked', event: 'user_blocked' },
@@ -66,14 +68,14 @@ function decideAuthenticated(batch: Batch, id: string, method: unknown): Result<
 function decideTransition(
   batch: Batch,
   user: User,
-  change: Extract<UserChange, { readonly type: Transition }>,
+  change: Extract<UserChange, { readonly type: UserTransition }>,
 ): Result<UserChanged> {
   const { type, by } = change
   const denied = administers(batch, user, type, by)
   if (denied) return denied
-  const words: unknown = 'condition' in change ? change.condition : change.reason
+  const { reason: words } = change
   if (!isText(words))
-    return invalidArgument(`To ${type} a user takes ${'condition' in change ? 'a condition' : 'a reason'}.`)
+    return invalidArgument(`To ${type} a user takes ${type.endsWith('block') ? 'a condition' : 'a reason'}.`)
   const { from, to } = USER_TRANSITIONS[type]
   if (!from.includes(user.state))
     return invalidState(`The user ${user.id} is ${user.state}: to ${type} is possible from ${from.join(', ')}.`)
@@ -100,7 +102,14 @@ const BODIES = {
   reactivate: (reason: string, reactivated_by: string) => ({ reason, reactivated_by }),
 }
 
-function writeTransition(batch: Batch, user: User, type: Transition, by: string, words: string, actor = by): UserEvent {
+function writeTransition(
+  batch: Batch,
+  user: User,
+  type: UserTransition,
+  by: string,
+  words: string,
+  actor = by,
+): UserEvent {
   const { event } = USER_TRANSITIONS[type]
   const body = { user_id: user.id, ...BODIES[type](words, by, user.state), timestamp: batch.at }
   batch.add(event, null, actor, body as EventBody<typeof event>)

@@ -18,18 +18,12 @@ export interface User {
 /** `by` is a `user_id` or `system`. */
 export type UserChange = { readonly user: unknown } & (
   | { readonly type: 'authenticated'; readonly method: unknown }
-  | {
-      readonly type: 'suspend' | 'resume' | 'deactivate' | 'reactivate'
-      readonly by: string
-      readonly reason: unknown
-    }
-  | { readonly type: 'block'; readonly by: string; readonly condition: unknown }
-  | { readonly type: 'unblock'; readonly by: string; readonly condition: unknown }
+  | { readonly type: UserTransition; readonly by: string; readonly reason: unknown }
   | { readonly type: 'grant'; readonly by: string; readonly capability: unknown }
   | { readonly type: 'revoke'; readonly by: string; readonly capability: unknown; readonly reason?: unknown }
 )
 
-export type UserChangeType = UserChange['type']
+export type UserTransition = 'suspend' | 'resume' | 'block' | 'unblock' | 'deactivate' | 'reactivate'
 
 /** The recording events, in order, with the user's state after each; empty where nothing changed. */
 export interface UserChanged {

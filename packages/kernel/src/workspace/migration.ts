@@ -1,5 +1,4 @@
-// A migration as the state keeps it (W-MIG-05, W-LIFE-11). The new agent is reserved from the first entry on
-// (W-SEC-03).
+// A migration as the state keeps it (W-MIG-05, W-LIFE-11); the new agent is reserved from the start (W-SEC-03).
 import type { WorkspaceId } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'

@@ -1,5 +1,4 @@
-// One alarm for a run, set to the earliest moment at which something is due. It may ring early, finds nothing then, and
-// is set anew.
+// One alarm for a run. Moments that move later cost nothing: it rings early, finds nothing, and is set anew.
 import { type CancelTimer, type Clock, type Result, type Ticks, ticksPerMillisecond } from '@parley/core'
 import { earlier } from '../../due/due.ts'
 import { kernelDefaults, kernelLimits } from '../../limits.ts'
@@ -15,7 +14,6 @@ export class Alarm {
   #cancel: CancelTimer | undefined
   #at: Ticks | undefined
   #ringing = false
-  /** The earliest moment that was asked for while it rang: what it then looked at may have been older. */
   #asked: Ticks | undefined
   #stopped = false
 

@@ -1,5 +1,4 @@
-// What follows from an entry once it is durable: mail and signals that can travel now, integrations that can begin, the
-// end of the run.
+// What follows from a durable entry: mail and signals to carry, integrations to begin, the end of the run.
 import type { WorkspaceId } from '@parley/core'
 import type { EntryDraft } from '@parley/trail'
 import { type EventBody, isTerminal } from '@parley/trail/events'
@@ -8,7 +7,7 @@ import type { Decision } from '../../decide.ts'
 import type { GateOutcome } from '../../highway/gate.ts'
 import type { Run } from '../../run/run.ts'
 import type { Created } from '../../workspace/create.ts'
-import type { ActorOptions } from './actor-options.ts'
+import type { ActorOptions } from '../runtime-options.ts'
 import type { Courier } from './courier.ts'
 
 export function follow(

@@ -1,5 +1,4 @@
-// Degraded mode (W-REC-08): since when nothing of a run can be written, and the next moment at which that is tried
-// although nobody asks for anything.
+// Degraded mode (W-REC-08): since when nothing can be written, and when that is tried again unasked.
 import type { CancelTimer, Clock, Timestamp } from '@parley/core'
 import { kernelDefaults } from '../../limits.ts'
 

@@ -1,6 +1,6 @@
 // Carries out the plan of recovery (W-REC-11), then what became due meanwhile, then the marker. A step that can never
 // be written halts the run.
-import { ParleyError, type Result, type RunId, type Ticks, type WorkspaceId } from '@parley/core'
+import { ParleyError, type Result, type RunId, type Ticks } from '@parley/core'
 import type { RunTrail } from '@parley/trail'
 import type { RuntimeCommand } from '../../command.ts'
 import { nextDue } from '../../due/due.ts'
@@ -29,7 +29,7 @@ export async function recover(host: RecoveryHost, trace: Trace): Promise<void> {
   for (const phase of plan.phases) redelivered += await carryOut(host, phase)
   await ringTimers(host)
   if (host.stopped() || (await host.read(runEnded))) return
-  const failed = await host.read(run => plan.open.filter(id => hasFailed(run, id)).length)
+  const failed = await host.read(run => plan.open.filter(id => run.workspaces.get(id)?.status === 'failed').length)
   await carryOut(host, [{ type: 'completed', floor: trace.floor, counts: countsOf(plan, failed, redelivered) }])
 }
 
@@ -75,10 +75,6 @@ async function ringTimers(host: RecoveryHost): Promise<void> {
     if (!dealt.error.retryable) throw dealt.error
     host.delayed()
   }
-}
-
-function hasFailed(run: Run, id: WorkspaceId): boolean {
-  return run.workspaces.get(id)?.status === 'failed'
 }
 
 export interface Replayed {

@@ -52,7 +52,6 @@ interface Content {
 export class StateCache {
   readonly #options: StateCacheOptions
   #kept = 0
-  /** Grows when the state changes: what is being written is then of no use. */
   #changes = 0
   #resting: CancelTimer | undefined
   #last: Promise<void> = Promise.resolve()
@@ -82,7 +81,6 @@ export class StateCache {
     this.#changes++
   }
 
-  /** So much has come since the last one that the run had better wait for the next. */
   isOverdue(run: Run): boolean {
     return this.#isDue(run, kernelLimits.stateCacheOverdue)
   }
@@ -98,7 +96,6 @@ export class StateCache {
     this.#resting = this.#options.clock.after(kernelDefaults.stateCacheRest, rested, { background: true })
   }
 
-  /** Keeps the state, unless it changes before it is written out. Never rejects. */
   keep(run: Run): Promise<void> {
     this.#last = this.#last.then(() => this.#keep(run)).catch(this.#options.onFault)
     return this.#last

@@ -1,5 +1,4 @@
-// How deliveries travel from the runtime to their receivers. In one process that is a call; tests and remote hosts
-// bring their own.
+// How deliveries travel to their receivers: in one process a call; tests and remote hosts bring their own.
 import type { EnvelopeId, SignalId, WorkspaceId } from '@parley/core'
 import type { EnvelopeRecord } from '../../envelope/envelope.ts'
 

@@ -169,7 +169,6 @@ export abstract class ReadingAgent {
     return this.#tasks(graph, unresolvable)
   }
 
-  /** The rights of the workspaces that it sees, its own among them. */
   rights(): Promise<Result<readonly RightView[]>> {
     return this.#show('workspace', this.workspace, run => {
       const self = this.#self(run)

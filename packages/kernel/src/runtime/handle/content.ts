@@ -1,5 +1,4 @@
-// What agents are shown of the content store (W-SEC-10): a record that does not match its proof is refused, and that is
-// on record.
+// Stored content as agents are shown it (W-SEC-10): what does not match its proof is refused, on record.
 import { type CheckpointId, type EnvelopeId, err, type ObjectId, ok, type Result, type WorkspaceId } from '@parley/core'
 import type { TrailObject } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'

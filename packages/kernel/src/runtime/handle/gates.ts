@@ -9,7 +9,6 @@ import { deepFreeze } from '../../plain.ts'
 import { invalidArgument, invalidState, notFound } from '../../refusal.ts'
 import type { RunHandle } from './run-handle.ts'
 
-/** All gates that wait, in order of their opening. One that ends while its subject is read is left out. */
 export async function readGates(run: RunHandle, users: UserDirectory | undefined): Promise<readonly GateView[]> {
   const waiting = await run.read(state => viewGates(state, users))
   const read = await Promise.all(waiting.map(each => withSubject(run, each)))

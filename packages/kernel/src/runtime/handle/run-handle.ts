@@ -1,5 +1,4 @@
-// A run as hosts hold it, usable after its end too: reads bring the state back for a while, commands answer
-// `invalid_state`.
+// A run as hosts hold it; once it has ended, reads bring its state back and commands answer `invalid_state`.
 import {
   asParleyError,
   type EntryId,

@@ -1,5 +1,4 @@
-// What every agent does in its own workspace: signals, mail, checkpoints and working memory. What it may do to others
-// comes with its handle (agent.ts).
+// What every agent does in its own workspace: signals, mail, checkpoints and working memory.
 import type { CheckpointId, Result, WorkspaceId } from '@parley/core'
 import type { CheckpointDraft } from '../../checkpoint/checkpoint.ts'
 import type { CheckpointCreated } from '../../checkpoint/decide.ts'
@@ -41,7 +40,6 @@ export abstract class WorkingAgent extends ReadingAgent {
     return this.emit({ type: 'blocked', reason })
   }
 
-  /** Answers with the final checkpoint that will be integrated, or null where there is none. */
   complete(): Promise<Result<SignalOutcome>> {
     return this.emit({ type: 'complete' })
   }
