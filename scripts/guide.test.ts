@@ -4,8 +4,11 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { kernelLimits, REFUSAL_CODES, TASK_TRANSITIONS, TRANSITIONS } from '@parley/kernel'
+import { kernelLimits } from '@parley/kernel'
 import { expect, onTestFinished, test } from 'vitest'
+import { TRANSITIONS } from '../packages/kernel/src/lifecycle/states.ts'
+import { REFUSAL_CODES } from '../packages/kernel/src/refusal.ts'
+import { TASK_TRANSITIONS } from '../packages/kernel/src/task/task.ts'
 
 const root = join(import.meta.dirname, '..')
 const guide = readFileSync(join(root, 'docs', 'guide', 'wacp.md'), 'utf8')

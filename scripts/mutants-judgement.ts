@@ -14,7 +14,7 @@ export const JUDGEMENT: readonly Mutant[] = [
   {
     id: 'W-INT-07-named',
     rule: 'only a reported overlap stands for an overlap that the runtime finds',
-    file: 'integration/overlap.ts',
+    file: 'integration/integration.ts',
     find: "(type === 'content_overlap' ? resources : [])",
     replace: '(type ? resources : [])',
     tests: 'integration/evaluated.test.ts',

@@ -135,8 +135,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'W-LIFE-04',
     rule: 'a blocked agent creates no checkpoints',
     file: 'lifecycle/states.ts',
-    find: 'sends: true,\n    checkpoints: false,',
-    replace: 'sends: true,\n    checkpoints: true,',
+    find: '    checkpoints: false,\n    createsChildren: false,',
+    replace: '    createsChildren: false,',
     tests: 'checkpoint',
   },
   {
@@ -213,7 +213,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: 'W-WS-21',
     rule: 'urgent mail is consumed before normal mail',
-    file: 'envelope/inbox.ts',
+    file: 'envelope/envelope.ts',
     find: 'ENVELOPE_PRIORITIES.toReversed()',
     replace: 'ENVELOPE_PRIORITIES',
   },
@@ -494,7 +494,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: 'W-WS-13',
     rule: 'an orphan gets one new parent',
-    file: 'workspace/evolve-topology.ts',
+    file: 'workspace/evolve.ts',
     find: "workspace.orphan = body.reason === 'parent_aborted_cross_ownership'",
     replace: 'workspace.orphan = true',
   },
@@ -574,7 +574,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     id: 'W-INT-07',
     rule: 'overlap with what was merged before is found',
-    file: 'integration/overlap.ts',
+    file: 'integration/integration.ts',
     find: 'if (!change || (baseAware && change.at < source.created)) continue',
     replace: 'if (!change || change.at < source.created) continue',
   },
@@ -596,8 +596,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'W-INT-14',
     rule: 'conflicts that nobody settles in time are on record as such',
     file: 'due/due.ts',
-    find: "if (next.workspace.status === 'conflicted') writeConflictTimeout",
-    replace: "if (next.workspace.status === 'failed') writeConflictTimeout",
+    find: "if (workspace.status === 'conflicted') writeConflictTimeout",
+    replace: "if (workspace.status === 'failed') writeConflictTimeout",
     tests: 'integration',
   },
   {

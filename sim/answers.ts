@@ -1,8 +1,8 @@
 // What a caller is told agrees with what is on the trail (0.3, 0.5): an answer comes after its entries are durable, an
 // `ok` names what is there, a refusal names its own record or left nothing.
 import type { Result } from '@parley/core'
-import type { Command } from '@parley/kernel'
 import type { EventType } from '@parley/trail/events'
+import type { Command } from '../packages/kernel/src/command.ts'
 import type { RunModel } from './model.ts'
 import { isOver, type WorkspaceModel } from './records.ts'
 import type { Problem } from './rules/rule.ts'

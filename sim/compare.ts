@@ -1,7 +1,9 @@
 // Compares the kernel's live state of a run with the model that was folded from the same trail (W-REC-14, W-PORT-11).
 // The first difference is told.
-import type { Run, Workspace } from '@parley/kernel'
+
 import { BUDGET_DIMENSIONS, type Budget } from '@parley/trail/events'
+import type { Run } from '../packages/kernel/src/run/run.ts'
+import type { Workspace } from '../packages/kernel/src/workspace/workspace.ts'
 import type { RunModel } from './model.ts'
 import { limitOf } from './overdue.ts'
 import { isOver, type WorkspaceModel } from './records.ts'

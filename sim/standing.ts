@@ -1,8 +1,8 @@
 // Whether a person who was obeyed could give the order (W-SEC-05, W-USER-13): active, with the capability, and for what
 // is their own.
 import type { Result } from '@parley/core'
-import type { Command, UserCommand } from '@parley/kernel'
 import type { Capability, GateType, UserState } from '@parley/trail/events'
+import type { Command, UserCommand } from '../packages/kernel/src/command.ts'
 import type { RunModel } from './model.ts'
 import type { Problem } from './rules/rule.ts'
 

@@ -1,8 +1,9 @@
 // What is seen of a world from outside, as it happens: batches that are handed in and settled, commands and their
 // answers, notices. Every invariant is asked here; the first that is broken is kept until somebody looks.
 import { ParleyError, type Result, type RunId } from '@parley/core'
-import type { Command, Delivery, Notice, Runtime } from '@parley/kernel'
+import type { Delivery, Notice, Runtime } from '@parley/kernel'
 import type { Appended, Batch } from '@parley/trail/testing'
+import type { Command } from '../packages/kernel/src/command.ts'
 import { answerProblem, authorityProblem, DENIALS, isReadable } from './answers.ts'
 import { foldChecked, Violation, violated } from './invariants.ts'
 import { RunModel } from './model.ts'

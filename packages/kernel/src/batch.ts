@@ -1,5 +1,4 @@
-// What one command comes to: entries and objects in the order in which they will be on the trail. The batch stamps
-// entries from the context's base time on, one tick each (W-CLOCK-03), and files them (wacp-primitives 0.4).
+// One command's entries and objects in trail order, stamped (W-CLOCK-03) and filed (wacp-primitives 0.4).
 import {
   type CheckpointId,
   type EntryId,
@@ -13,50 +12,42 @@ import {
 } from '@parley/core'
 import { type ContentScope, type EntryDraft, type ProposedEntry, stamp, type TrailObject } from '@parley/trail'
 import type { Capability, DenialReason, DeploymentModel, EventBody, EventType, UserState } from '@parley/trail/events'
-import type { Evidence } from './checkpoint/proof.ts'
+import type { Evidence } from './checkpoint/checkpoint.ts'
 import type { Gate, GateOutcome } from './highway/gate.ts'
 import type { Identify } from './integrity/identity.ts'
 import type { Proofs } from './integrity/proofs.ts'
 import type { ObjectKind } from './objects.ts'
-import type { Refusal, RefusalCode } from './refusal.ts'
-import { refusal } from './refusal.ts'
+import { type Refusal, type RefusalCode, refusal } from './refusal.ts'
 import type { Run } from './run/run.ts'
-import type { CapacityProbe } from './workspace/admission.ts'
+import type { CapacityProbe } from './workspace/create.ts'
 import { ended, isRoot, type Workspace } from './workspace/workspace.ts'
 
-/** What the outside world contributes to a decision. */
 export interface Context {
   /** The first tick that this command may use; the runtime takes as many as there are entries. */
   readonly now: Ticks
   readonly ids: IdSource
   /** The users that are known. A runtime without a registry takes every name that is not reserved (W-USER-07). */
-  readonly users?: UserDirectory
+  readonly users?: UserDirectory | undefined
   /** The transport carries signals too, so that each is delivered by an arrival of its own. */
   readonly carriesSignals?: boolean
   /** Makes and checks the proofs of envelopes and checkpoints (W-SEC-07, -09). Without it there are none: level 1. */
-  readonly proofs?: Proofs
-  /**
-   * What a checkpoint that this command may merge comes to now, where a decision before said that it lacks that
-   * (W-INT-05).
-   */
-  readonly evidence?: Evidence
+  readonly proofs?: Proofs | undefined
+  /** Proof of the checkpoint that this command may merge, where an earlier decision lacked it (W-INT-05). */
+  readonly evidence?: Evidence | undefined
   /** Assigns agents to workspaces (W-SEC-03). Without it each workspace has an agent of its own. */
-  readonly identify?: Identify
-  /** The conformance level that the runtime declares; 3 where it is left out. */
-  readonly level?: 1 | 2 | 3
+  readonly identify?: Identify | undefined
+  readonly level?: 1 | 2 | 3 | undefined
   /** Percent by which a report of use may differ from the meter (W-CP-10). */
-  readonly resourceTolerance?: number
+  readonly resourceTolerance?: number | undefined
   /** Escalations that may wait for one user who is away (W-HWY-21). */
-  readonly escalationQueue?: number
+  readonly escalationQueue?: number | undefined
   /** What the machine has left (W-WS-20). Without it there is room for everything. */
-  readonly capacity?: CapacityProbe
+  readonly capacity?: CapacityProbe | undefined
   /** What the runtime vouches for (W-SEC-13); `single-runtime` where it is left out. */
-  readonly deployment?: DeploymentModel
+  readonly deployment?: DeploymentModel | undefined
 }
 
-/** The users as the house run knows them. */
 export interface UserDirectory {
-  /** Undefined for a user who was never seen. */
   stateOf(user: string): UserState | undefined
   /** Whether the user holds just this capability; `view_trail_own` is everybody's (W-USER-14). */
   holds(user: string, capability: Capability): boolean
@@ -67,7 +58,6 @@ export class Batch {
   readonly context: Context
   readonly entries: EntryDraft[] = []
   readonly objects: TrailObject[] = []
-  /** Gates that it opened, and those that it ended, with what came of them. */
   readonly gatesOpened: Gate[] = []
   readonly gatesEnded = new Map<GateId, GateOutcome>()
   /** How many gates wait for whom; counted when the first is opened, and again after one has ended. */
@@ -82,7 +72,6 @@ export class Batch {
     this.context = context
   }
 
-  /** The timestamp of the entry that is added next. */
   get at(): Timestamp {
     return formatTimestamp((this.context.now + this.entries.length) as Ticks)
   }
@@ -91,10 +80,7 @@ export class Batch {
     return this.context.ids.next(prefix) as Id
   }
 
-  /**
-   * Adds an entry under a workspace; once that is terminal, under none (W-TRAIL-08). One that this batch itself creates
-   * is named by its id. Returns the entry's id.
-   */
+  /** Files an entry under a workspace by record or id; under none once that is terminal (W-TRAIL-08). */
   add<T extends EventType>(
     type: T,
     workspace: Workspace | WorkspaceId | null,
@@ -130,7 +116,6 @@ export class Batch {
     this.entries.push(stamp({ ...entry, workspace: filed }, this.newId<EntryId>('e'), this.at))
   }
 
-  /** Whether a workspace is terminal, by this batch's own entries too. */
   isEnded(workspace: Workspace): boolean {
     return ended(workspace) || this.#ended.has(workspace)
   }
@@ -140,7 +125,6 @@ export class Batch {
     this.#ended.add(workspace)
   }
 
-  /** The parent of a workspace, by this batch's own entries too. */
   parentOf(workspace: Workspace): Workspace | null {
     return this.#moved.get(workspace) ?? workspace.parent
   }
@@ -152,40 +136,41 @@ export class Batch {
 
   /** Records that an agent was denied something, and makes the refusal (W-ROLE-13, W-SEC-12). */
   deny(caller: Workspace, denial: Denial): Refusal {
-    const gone = this.isEnded(caller)
-    const entry = this.add('capability_denied', caller, actorOf(caller), {
-      user_id: null,
-      capability: denial.capability,
-      action: denial.action,
-      ...(denial.target !== undefined && { target: denial.target }),
-      reason: denial.reason,
-      ...(gone && { workspace: caller.id }),
-      timestamp: this.at,
-    })
-    return refusal(denial.code ?? 'permission_denied', denial.message, { reason: denial.reason, entry })
+    const gone = this.isEnded(caller) && { workspace: caller.id }
+    return this.#denied(caller, actorOf(caller), null, denial, gone)
+  }
+
+  denyOperation(
+    caller: Workspace,
+    operation: string,
+    { reason = 'permission_denied', ...denial }: OperationDenial,
+  ): Refusal {
+    return this.deny(caller, { capability: `operation:${operation}`, action: operation, reason, ...denial })
   }
 
   /** The same for a user (W-USER-13): the entry is system-level and its actor is the user. */
-  denyUser(user: string, denial: UserDenial): Refusal {
-    const entry = this.add('capability_denied', null, user, {
-      user_id: user,
-      capability: denial.capability,
-      action: denial.action,
-      ...(denial.target !== undefined && { target: denial.target }),
-      reason: denial.reason,
+  denyUser(user: string, denial: Denial): Refusal {
+    return this.#denied(null, user, user, denial, false)
+  }
+
+  #denied(
+    filed: Workspace | null,
+    actor: string,
+    user_id: string | null,
+    { capability, action, target, reason, message, code = 'permission_denied' }: Denial,
+    gone: false | { readonly workspace: WorkspaceId },
+  ): Refusal {
+    const entry = this.add('capability_denied', filed, actor, {
+      user_id,
+      capability,
+      action,
+      ...(target !== undefined && { target }),
+      reason,
+      ...gone,
       timestamp: this.at,
     })
-    return refusal(denial.code ?? 'permission_denied', denial.message, { reason: denial.reason, entry })
+    return refusal(code, message, { reason, entry })
   }
-}
-
-export interface UserDenial {
-  readonly capability: string
-  readonly action: string
-  readonly target?: string
-  readonly reason: DenialReason
-  readonly message: string
-  readonly code?: RefusalCode
 }
 
 export interface Denial {
@@ -196,6 +181,8 @@ export interface Denial {
   readonly message: string
   readonly code?: RefusalCode
 }
+
+type OperationDenial = Omit<Denial, 'capability' | 'action' | 'reason'> & { readonly reason?: DenialReason }
 
 /** Header actor of an agent's acts (0.3): the coordinator is the system. */
 export function actorOf(workspace: Workspace): string {

@@ -1,26 +1,20 @@
-// Everything that can be asked of a run. Agents' commands name the workspace that the caller is bound to; what a caller
-// handed in stays unknown until the check that looks at it, since a malformed request has its own place in the order of
-// checks.
+// Every command of a run. Fields that a caller supplied stay unknown until they are checked, since a malformed request
+// has its own place in the order of checks.
 import type { EnvelopeId, SignalId, Timestamp, WorkspaceId } from '@parley/core'
 import type { ProposedEntry } from '@parley/trail'
-import type { Evidence } from './checkpoint/proof.ts'
+import type { Usage } from './budget/decide.ts'
+import type { Evidence } from './checkpoint/checkpoint.ts'
+import type { GateAnswer } from './highway/resolve.ts'
 import type { ResolveRequest } from './integration/conflict.ts'
-import type {
-  AcceptRequest,
-  BeginRequest,
-  IntegrationDecision,
-  MergeSalvageRequest,
-  SalvageRequest,
-} from './integration/integration.ts'
+import type { IntegrationDecision, IntegrationRequest } from './integration/integration.ts'
 import type { ReportRequest } from './integration/report.ts'
-import type { RecoveryStep } from './recovery/steps.ts'
+import type { RecoveryStep } from './recovery/plan.ts'
 import type { SignalDraft } from './signal/decide.ts'
 import type { FailedClaim, UserChange } from './user/user.ts'
-import type { Readable } from './workspace/access.ts'
+import type { MemoryWrite, Readable } from './workspace/access.ts'
 import type { MigrateRequest } from './workspace/migrate.ts'
 import type { TerminateRequest } from './workspace/terminate.ts'
 
-/** What the runtime asks on its own account. */
 export type RuntimeCommand =
   | { readonly type: 'start'; readonly draft: unknown }
   | { readonly type: 'close' }
@@ -28,141 +22,78 @@ export type RuntimeCommand =
   | { readonly type: 'bind_failed'; readonly workspace: WorkspaceId }
   /** The agent that takes over was prepared, or could not be (W-MIG-05, -06). */
   | { readonly type: 'complete_migration'; readonly workspace: WorkspaceId; readonly agent: string }
-  | {
-      readonly type: 'fail_migration'
-      readonly workspace: WorkspaceId
-      readonly agent: string
-      readonly error: string
-    }
-  /** `arrived`: the envelope as a transport that carries it handed it in. */
+  | { readonly type: 'fail_migration'; readonly workspace: WorkspaceId; readonly agent: string; readonly error: string }
   | { readonly type: 'arrive'; readonly envelope: EnvelopeId; readonly arrived?: unknown }
   | { readonly type: 'exhaust'; readonly envelope: EnvelopeId }
   | { readonly type: 'arrive_signal'; readonly signal: SignalId; readonly to: WorkspaceId }
-  /**
-   * Something that waited for its time is due: a timeout, a budget, a grace, a silence, a gate, an escalation
-   * (W-CLOCK-05).
-   */
+  /** Time has run out for something (W-CLOCK-05). */
   | { readonly type: 'due'; readonly recovering?: boolean }
-  /**
-   * What a workspace used since the last report, by the runtime's own measure (W-BUDGET-03); `context` is the current
-   * value.
-   */
-  | {
-      readonly type: 'meter'
-      readonly workspace: WorkspaceId
-      readonly tokens?: number
-      readonly cost?: number
-      readonly context?: number
-    }
+  /** Use since the last report, measured by the runtime (W-BUDGET-03); `context` is the current value. */
+  | ({ readonly type: 'meter' } & Usage)
   /** A claim to be somebody that did not hold (W-SEC-06). */
   | { readonly type: 'authentication_failed'; readonly claim: FailedClaim }
-  /** Everything that changes users; only the house run takes these (user/decide.ts). */
   | { readonly type: 'user'; readonly change: UserChange }
   /** The steps of recovery that write (W-REC-11), and its marker. */
   | { readonly type: 'recover'; readonly step: RecoveryStep }
   /** The trail can be written again (W-REC-09). */
   | { readonly type: 'degraded_over'; readonly from: Timestamp; readonly reason: string }
-  /** Entries that the trail proposed: denied reads, findings of a verification. */
   | { readonly type: 'record'; readonly entries: readonly ProposedEntry[] }
 
-/** What the agent bound to `caller` asks; `agent` is who asks, where the runtime does not ask for it. */
+type Asks<T extends string, Fields extends string> = T extends string
+  ? { readonly type: T } & { readonly [F in Fields]: unknown }
+  : never
+
 export type AgentCommand = { readonly caller: WorkspaceId; readonly agent?: string } & (
   | {
       readonly type: 'emit'
       readonly draft: SignalDraft & { readonly from?: string }
-      /** Where the coordinator means the operation `integrate`. */
       readonly evidence?: Evidence | undefined
     }
-  | { readonly type: 'send'; readonly draft: unknown }
-  | { readonly type: 'checkpoint'; readonly draft: unknown }
-  | { readonly type: 'change_checkpoint'; readonly checkpoint: unknown }
+  | Asks<'send' | 'checkpoint' | 'create_workspace', 'draft'>
+  | Asks<'change_checkpoint', 'checkpoint'>
   | { readonly type: 'consume' }
-  | {
-      readonly type: 'write_memory'
-      readonly workspace?: string | undefined
-      readonly key: unknown
-      readonly value?: unknown
-    }
+  | ({ readonly type: 'write_memory' } & MemoryWrite)
   | { readonly type: 'read'; readonly kind: Readable; readonly id: string }
-  | { readonly type: 'create_workspace'; readonly draft: unknown }
-  | { readonly type: 'dispatch'; readonly workspace: unknown }
-  | { readonly type: 'abort'; readonly workspace: unknown }
-  | { readonly type: 'suspend'; readonly workspace: unknown; readonly reason: unknown }
-  | { readonly type: 'resume'; readonly workspace: unknown }
+  | Asks<'dispatch' | 'abort' | 'resume' | 'set_authority' | 'set_delegate' | 'revoke_visibility', 'workspace'>
+  | Asks<'suspend', 'workspace' | 'reason'>
   | ({ readonly type: 'migrate' } & MigrateRequest)
   | ({ readonly type: 'terminate' } & TerminateRequest)
-  | { readonly type: 'set_authority' | 'set_delegate' | 'revoke_visibility'; readonly workspace: unknown }
-  | {
-      readonly type: 'grant_right'
-      readonly right: unknown
-      readonly holder: unknown
-      readonly target: unknown
-    }
-  | { readonly type: 'revoke_right'; readonly right: unknown; readonly reason: unknown }
+  | Asks<'grant_right', 'right' | 'holder' | 'target'>
+  | Asks<'revoke_right', 'right' | 'reason'>
   /** The owner of a workspace is asked (W-HWY-20). */
-  | { readonly type: 'consult'; readonly workspace: unknown; readonly reason: unknown }
+  | Asks<'consult', 'workspace' | 'reason'>
   /** `causedBy`: the injected envelope that the graph answers (W-HWY-23). */
-  | { readonly type: 'submit_graph'; readonly tasks: unknown; readonly causedBy?: unknown }
-  | { readonly type: 'add_tasks'; readonly graph: unknown; readonly tasks: unknown }
-  | { readonly type: 'retry_task'; readonly task: unknown; readonly override?: boolean }
-  | { readonly type: 'cancel_task' | 'change_task' | 'remove_task'; readonly task: unknown }
-  | ({ readonly type: 'begin_integration' } & BeginRequest)
-  | ({ readonly type: 'decide_integration'; readonly decision: IntegrationDecision } & AcceptRequest)
-  | { readonly type: 'fail_integration'; readonly source: unknown }
-  | ({ readonly type: 'salvage' } & SalvageRequest)
-  | ({ readonly type: 'merge_salvage' } & MergeSalvageRequest)
-  | { readonly type: 'discard_salvage'; readonly source: unknown }
+  | (Asks<'submit_graph', 'tasks'> & { readonly causedBy?: unknown })
+  | Asks<'add_tasks', 'graph' | 'tasks'>
+  | (Asks<'retry_task', 'task'> & { readonly override?: boolean })
+  | Asks<'cancel_task' | 'change_task' | 'remove_task', 'task'>
+  | ({ readonly type: 'begin_integration' } & IntegrationRequest)
+  | ({ readonly type: 'decide_integration'; readonly decision: IntegrationDecision } & IntegrationRequest)
+  | Asks<'fail_integration' | 'discard_salvage', 'source'>
+  | ({ readonly type: 'salvage' } & IntegrationRequest)
+  | ({ readonly type: 'merge_salvage' } & IntegrationRequest)
   | ({ readonly type: 'report_conflicts' } & ReportRequest)
   | ({ readonly type: 'resolve_conflict' } & ResolveRequest)
-  | { readonly type: 'answer_gate'; readonly gate: unknown; readonly action: unknown }
-  | {
-      readonly type: 'grant_visibility'
-      readonly workspace: unknown
-      readonly target: unknown
-      readonly reason: unknown
-    }
-  | { readonly type: 'change_priority'; readonly workspace: unknown; readonly priority: unknown }
-  | { readonly type: 'batch_priority'; readonly group: unknown; readonly priority: unknown }
-  | { readonly type: 'batch_abort'; readonly group: unknown }
-  | { readonly type: 'raise_budget'; readonly workspace: unknown; readonly limits: unknown }
-  | {
-      readonly type: 'transfer_ownership'
-      readonly workspace: unknown
-      readonly owner: unknown
-      readonly reason?: unknown
-    }
-  | { readonly type: 'reparent'; readonly workspace: unknown; readonly parent: unknown }
-  | {
-      readonly type: 'report_degraded'
-      readonly reason: unknown
-      readonly scope: unknown
-      readonly action: unknown
-      readonly workspaces?: unknown
-    }
-  | { readonly type: 'register_type'; readonly registration: unknown }
+  | Asks<'answer_gate', 'gate' | 'action'>
+  | Asks<'grant_visibility', 'workspace' | 'target' | 'reason'>
+  | Asks<'change_priority', 'workspace' | 'priority'>
+  | Asks<'batch_priority', 'group' | 'priority'>
+  | Asks<'batch_abort', 'group'>
+  | Asks<'raise_budget', 'workspace' | 'limits'>
+  | (Asks<'transfer_ownership', 'workspace' | 'owner'> & { readonly reason?: unknown })
+  | Asks<'reparent', 'workspace' | 'parent'>
+  | (Asks<'report_degraded', 'reason' | 'scope' | 'action'> & { readonly workspaces?: unknown })
+  | Asks<'register_type', 'registration'>
 )
 
-/** What an authenticated human asks; the highway is the only way in. */
 export type UserCommand = { readonly user: string } & (
-  | { readonly type: 'inject'; readonly draft: unknown }
-  | {
-      readonly type: 'resolve_gate'
-      readonly gate: unknown
-      readonly action: unknown
-      readonly modifications?: unknown
-      readonly reason?: unknown
-    }
-  | { readonly type: 'resolve_escalation'; readonly signal: unknown; readonly answer: unknown }
-  | { readonly type: 'user_abort'; readonly workspace: unknown }
-  | { readonly type: 'user_suspend'; readonly workspace: unknown; readonly reason: unknown }
-  | { readonly type: 'user_resume'; readonly workspace: unknown }
-  | { readonly type: 'user_raise_budget'; readonly workspace: unknown; readonly limits: unknown }
-  | {
-      readonly type: 'user_transfer_ownership'
-      readonly workspace: unknown
-      readonly owner: unknown
-      readonly reason?: unknown
-    }
+  | Asks<'inject', 'draft'>
+  | ({ readonly type: 'resolve_gate' } & GateAnswer)
+  | Asks<'resolve_escalation', 'signal' | 'answer'>
+  | Asks<'user_abort' | 'user_resume', 'workspace'>
+  | Asks<'user_suspend', 'workspace' | 'reason'>
+  | Asks<'user_raise_budget', 'workspace' | 'limits'>
+  | (Asks<'user_transfer_ownership', 'workspace' | 'owner'> & { readonly reason?: unknown })
 )
 
 export type Command = RuntimeCommand | AgentCommand | UserCommand

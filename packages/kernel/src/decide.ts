@@ -1,6 +1,5 @@
-// `decide` says what a command comes to in the state that a run is in: entries and objects for the trail, and an
-// answer. It changes nothing, and given the same state, command and context it always says the same.
-import { assertNever, type CheckpointId, type EnvelopeId, limits, ok, type Result } from '@parley/core'
+// `decide` turns a command into entries, objects and an answer. It is pure: equal arguments, equal decision.
+import { type CheckpointId, type EnvelopeId, limits, ok, type Result } from '@parley/core'
 import type { EntryDraft, ProposedEntry, TrailObject } from '@parley/trail'
 import { isEventType } from '@parley/trail/events'
 import { actorOf, Batch, type Context, clip } from './batch.ts'
@@ -11,7 +10,7 @@ import { decideDue } from './due/due.ts'
 import { decideArrival, decideConsume, decideExhausted } from './envelope/deliver.ts'
 import { decideSend } from './envelope/send.ts'
 import { decideResolveEscalation } from './highway/answer.ts'
-import { decideConsult } from './highway/consult.ts'
+import { decideConsult } from './highway/escalation.ts'
 import { type GateOutcome, gatesFull } from './highway/gate.ts'
 import { decideInject } from './highway/inject.ts'
 import { writeInvalidated } from './highway/invalidate.ts'
@@ -23,12 +22,10 @@ import { decideReportConflicts } from './integration/report.ts'
 import { decideDiscardSalvage, decideMergeSalvage, decideSalvage } from './integration/salvage.ts'
 import { notBound } from './integrity/identity.ts'
 import { decideGrantRight, decideRevokeRight } from './port-right/decide.ts'
-import { decideDegradedOver, decideRecover } from './recovery/decide.ts'
-import { decideReportDegraded } from './recovery/report.ts'
+import { decideDegradedOver, decideRecover, decideReportDegraded } from './recovery/decide.ts'
 import { invalidArgument, invalidState, notFound } from './refusal.ts'
 import { type Run, runEnded } from './run/run.ts'
-import { decideStart } from './run/start.ts'
-import { decideClose, decideStop } from './run/stop.ts'
+import { decideClose, decideStart, decideStop } from './run/start.ts'
 import { decideEmit, decideSignalArrival } from './signal/decide.ts'
 import {
   decideAddTasks,
@@ -37,9 +34,8 @@ import {
   decideRetryTask,
   decideSubmitGraph,
 } from './task/decide.ts'
-import { identifyUser } from './user/authorize.ts'
+import { decideAuthenticationFailed, identifyUser } from './user/authorize.ts'
 import { decideUser } from './user/decide.ts'
-import { decideAuthenticationFailed } from './user/identity.ts'
 import {
   decideChangeCheckpoint,
   decideChangeFrozen,
@@ -58,14 +54,12 @@ import { decideTerminate } from './workspace/terminate.ts'
 import { decideChangePriority, decideGrantVisibility, decideTransferOwnership } from './workspace/topology.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
-/** What a command comes to. A refusal may have entries too: denials and rejections are on record. */
 export interface Decision {
   readonly entries: readonly EntryDraft[]
   readonly objects: readonly TrailObject[]
   readonly result: Result<unknown>
   /** The checkpoint whose proof it lacks: then nothing of it counts, and it is made again with that in its context. */
   readonly lacks: CheckpointId | undefined
-  /** Gates that ended, and what came of what they held up. */
   readonly outcomes: readonly GateOutcome[]
 }
 
@@ -94,56 +88,44 @@ function decideIn(batch: Batch, command: Command): Result<unknown> {
 function decideBy(batch: Batch, command: Exclude<Command, { type: 'start' }>): Result<unknown> {
   const { run } = batch
   if ('user' in command) return decideUserCommand(batch, command)
-  if (!('caller' in command)) return decideRuntime(batch, command)
+  if (!('caller' in command)) return BY_RUNTIME[command.type](batch, command as never)
   const caller = run.workspaces.get(command.caller)
   if (!caller) return notFound('workspace', command.caller)
-  return notBound(batch, caller, command) ?? gatesFull(run, command) ?? decideAgent(batch, caller, command)
+  const refused = notBound(batch, caller, command) ?? gatesFull(run, command)
+  return refused ?? BY_AGENT[command.type](batch, caller, command as never)
 }
 
-function decideRuntime(batch: Batch, command: Exclude<RuntimeCommand, { type: 'start' }>): Result<unknown> {
-  switch (command.type) {
-    case 'close':
-      return decideClose(batch)
-    case 'stop':
-      return decideStop(batch)
-    case 'bind_failed': {
-      const workspace = batch.run.workspaces.get(command.workspace)
-      if (workspace?.status !== 'idle') return invalidState(`${command.workspace} is not idle any more.`)
-      writeFailure(batch, workspace, byProtocol('creation_error'))
-      return ok(undefined)
-    }
-    case 'complete_migration':
-      return decideCompleteMigration(batch, command.workspace, command.agent)
-    case 'fail_migration':
-      return decideFailMigration(batch, command.workspace, command.agent, command.error)
-    case 'arrive':
-      return decideArrival(batch, command.envelope, command.arrived)
-    case 'exhaust':
-      return decideExhausted(batch, command.envelope)
-    case 'arrive_signal': {
-      const receiver = batch.run.workspaces.get(command.to)
-      return receiver ? decideSignalArrival(batch, command.signal, receiver) : notFound('workspace', command.to)
-    }
-    case 'due':
-      return decideDue(batch, command)
-    case 'meter':
-      return decideMeter(batch, command)
-    case 'authentication_failed':
-      return decideAuthenticationFailed(batch, command.claim)
-    case 'user':
-      return decideUser(batch, command.change)
-    case 'recover':
-      return decideRecover(batch, command.step)
-    case 'degraded_over':
-      return decideDegradedOver(batch, command.from, command.reason)
-    case 'record':
-      return decideRecord(batch, command.entries)
-    default:
-      return assertNever(command)
-  }
+type Of<C extends { readonly type: string }, T extends C['type']> = Extract<C, { readonly type: T }>
+type OfRuntime = Exclude<RuntimeCommand, { type: 'start' }>
+
+const BY_RUNTIME: {
+  readonly [T in OfRuntime['type']]: (batch: Batch, command: Of<OfRuntime, T>) => Result<unknown>
+} = {
+  close: decideClose,
+  stop: decideStop,
+  bind_failed(batch, { workspace: id }) {
+    const workspace = batch.run.workspaces.get(id)
+    if (workspace?.status !== 'idle') return invalidState(`${id} is not idle any more.`)
+    writeFailure(batch, workspace, byProtocol('creation_error'))
+    return ok(undefined)
+  },
+  complete_migration: (batch, { workspace, agent }) => decideCompleteMigration(batch, workspace, agent),
+  fail_migration: (batch, { workspace, agent, error }) => decideFailMigration(batch, workspace, agent, error),
+  arrive: (batch, { envelope, arrived }) => decideArrival(batch, envelope, arrived),
+  exhaust: (batch, { envelope }) => decideExhausted(batch, envelope),
+  arrive_signal(batch, { signal, to }) {
+    const receiver = batch.run.workspaces.get(to)
+    return receiver ? decideSignalArrival(batch, signal, receiver) : notFound('workspace', to)
+  },
+  due: decideDue,
+  meter: decideMeter,
+  authentication_failed: (batch, { claim }) => decideAuthenticationFailed(batch, claim),
+  user: (batch, { change }) => decideUser(batch, change),
+  recover: (batch, { step }) => decideRecover(batch, step),
+  degraded_over: (batch, { from, reason }) => decideDegradedOver(batch, from, reason),
+  record: (batch, { entries }) => decideRecord(batch, entries),
 }
 
-/** What a host asks for: its bodies are checked where they are written. */
 function decideRecord(batch: Batch, entries: readonly ProposedEntry[]): Result<void> {
   for (const { event_type } of entries) {
     const type: string = event_type
@@ -169,104 +151,65 @@ function decideUserCommand(batch: Batch, command: UserCommand): Result<unknown> 
   }
 }
 
-function decideAgent(batch: Batch, caller: Workspace, command: AgentCommand): Result<unknown> {
-  switch (command.type) {
-    case 'emit':
-      return decideEmit(batch, caller, command.draft, command.evidence)
-    case 'send':
-      return decideSend(batch, caller, command.draft)
-    case 'checkpoint':
-      return decideCheckpoint(batch, caller, command.draft)
-    case 'change_checkpoint':
-      return decideChangeCheckpoint(batch, caller, command.checkpoint)
-    case 'consume':
-      return decideConsume(batch, caller)
-    case 'write_memory':
-      return decideWriteMemory(batch, caller, command)
-    case 'read':
-      return decideRead(batch, caller, command.kind, command.id)
-    case 'create_workspace':
-      return decideCreate(batch, caller, command.draft)
-    case 'dispatch':
-      return decideDispatch(batch, caller, command.workspace)
-    case 'abort':
-      return decideAbort(batch, caller, command.workspace)
-    case 'suspend':
-      return decideSuspend(batch, caller, command.workspace, command.reason)
-    case 'resume':
-      return decideResume(batch, caller, command.workspace)
-    case 'migrate':
-      return decideMigrate(batch, caller, command)
-    case 'terminate':
-      return decideTerminate(batch, caller, command)
-    case 'consult':
-      return decideConsult(batch, caller, command)
-    case 'set_authority':
-      return decideChangeFrozen(batch, caller, 'authority', command.workspace)
-    case 'set_delegate':
-      return decideChangeFrozen(batch, caller, 'delegate', command.workspace)
-    case 'revoke_visibility':
-      return decideRevokeVisibility(batch, caller, command.workspace)
-    case 'grant_right':
-      return decideGrantRight(batch, caller, { ...command, type: command.right })
-    case 'revoke_right':
-      return decideRevokeRight(batch, caller, command.right, command.reason)
-    case 'submit_graph':
-      return decideSubmitGraph(batch, caller, command.tasks, command.causedBy)
-    case 'add_tasks':
-      return decideAddTasks(batch, caller, command.graph, command.tasks)
-    case 'retry_task':
-      return decideRetryTask(batch, caller, command.task, command.override)
-    case 'cancel_task':
-      return decideCancelTask(batch, caller, command.task)
-    case 'change_task':
-    case 'remove_task':
-      return decideChangeTask(batch, caller, command.task)
-    case 'begin_integration':
-      return decideBegin(batch, caller, command)
-    case 'decide_integration':
-      return decideIntegration(batch, caller, command)
-    case 'report_conflicts':
-      return decideReportConflicts(batch, caller, command)
-    case 'resolve_conflict':
-      return decideResolveConflict(batch, caller, command)
-    case 'answer_gate':
-      return decideAnswerGate(batch, caller, command.gate, command.action)
-    case 'grant_visibility':
-      return decideGrantVisibility(batch, caller, command)
-    case 'change_priority':
-      return decideChangePriority(batch, caller, command.workspace, command.priority)
-    case 'batch_priority':
-      return decideBatchPriority(batch, caller, command.group, command.priority)
-    case 'batch_abort':
-      return decideBatchAbort(batch, caller, command.group)
-    case 'raise_budget':
-      return decideRaiseBudget(batch, caller, actorOf(caller), command.workspace, command.limits)
-    case 'transfer_ownership':
-      return decideTransferOwnership(batch, caller, actorOf(caller), command)
-    case 'reparent':
-      return decideReparent(batch, caller, command.workspace, command.parent)
-    case 'report_degraded':
-      return decideReportDegraded(batch, caller, command)
-    case 'register_type':
-      return batch.deny(caller, {
-        capability: 'set:taxonomy',
-        action: 'register_type',
-        reason: 'frozen',
-        code: 'immutable',
-        message: 'The vocabulary of a run is fixed when it starts (W-TAX-06).',
-      })
-    case 'salvage':
-      return decideSalvage(batch, caller, command)
-    case 'merge_salvage':
-      return decideMergeSalvage(batch, caller, command)
-    case 'discard_salvage':
-      return decideDiscardSalvage(batch, caller, command.source)
-    case 'fail_integration':
-      return decideMergeError(batch, caller, command.source)
-    default:
-      return assertNever(command)
-  }
+const BY_AGENT: {
+  readonly [T in AgentCommand['type']]: (
+    batch: Batch,
+    caller: Workspace,
+    command: Of<AgentCommand, T>,
+  ) => Result<unknown>
+} = {
+  emit: (batch, caller, { draft, evidence }) => decideEmit(batch, caller, draft, evidence),
+  send: (batch, caller, { draft }) => decideSend(batch, caller, draft),
+  checkpoint: (batch, caller, { draft }) => decideCheckpoint(batch, caller, draft),
+  change_checkpoint: (batch, caller, { checkpoint }) => decideChangeCheckpoint(batch, caller, checkpoint),
+  consume: decideConsume,
+  write_memory: decideWriteMemory,
+  read: (batch, caller, { kind, id }) => decideRead(batch, caller, kind, id),
+  create_workspace: (batch, caller, { draft }) => decideCreate(batch, caller, draft),
+  dispatch: (batch, caller, { workspace }) => decideDispatch(batch, caller, workspace),
+  abort: (batch, caller, { workspace }) => decideAbort(batch, caller, workspace),
+  suspend: (batch, caller, { workspace, reason }) => decideSuspend(batch, caller, workspace, reason),
+  resume: (batch, caller, { workspace }) => decideResume(batch, caller, workspace),
+  migrate: decideMigrate,
+  terminate: (batch, caller, command) => decideTerminate(batch, caller, command),
+  consult: decideConsult,
+  set_authority: (batch, caller, { workspace }) => decideChangeFrozen(batch, caller, 'authority', workspace),
+  set_delegate: (batch, caller, { workspace }) => decideChangeFrozen(batch, caller, 'delegate', workspace),
+  revoke_visibility: (batch, caller, { workspace }) => decideRevokeVisibility(batch, caller, workspace),
+  grant_right: decideGrantRight,
+  revoke_right: (batch, caller, { right, reason }) => decideRevokeRight(batch, caller, right, reason),
+  submit_graph: (batch, caller, { tasks, causedBy }) => decideSubmitGraph(batch, caller, tasks, causedBy),
+  add_tasks: (batch, caller, { graph, tasks }) => decideAddTasks(batch, caller, graph, tasks),
+  retry_task: (batch, caller, { task, override }) => decideRetryTask(batch, caller, task, override),
+  cancel_task: (batch, caller, { task }) => decideCancelTask(batch, caller, task),
+  change_task: (batch, caller, { task }) => decideChangeTask(batch, caller, task),
+  remove_task: (batch, caller, { task }) => decideChangeTask(batch, caller, task),
+  begin_integration: (batch, caller, command) => decideBegin(batch, caller, command),
+  decide_integration: (batch, caller, command) => decideIntegration(batch, caller, command),
+  fail_integration: (batch, caller, { source }) => decideMergeError(batch, caller, source),
+  report_conflicts: decideReportConflicts,
+  resolve_conflict: decideResolveConflict,
+  salvage: (batch, caller, command) => decideSalvage(batch, caller, command),
+  merge_salvage: decideMergeSalvage,
+  discard_salvage: (batch, caller, { source }) => decideDiscardSalvage(batch, caller, source),
+  answer_gate: (batch, caller, { gate, action }) => decideAnswerGate(batch, caller, gate, action),
+  grant_visibility: decideGrantVisibility,
+  change_priority: (batch, caller, { workspace, priority }) => decideChangePriority(batch, caller, workspace, priority),
+  batch_priority: (batch, caller, { group, priority }) => decideBatchPriority(batch, caller, group, priority),
+  batch_abort: (batch, caller, { group }) => decideBatchAbort(batch, caller, group),
+  raise_budget: (batch, caller, { workspace, limits }) =>
+    decideRaiseBudget(batch, caller, actorOf(caller), workspace, limits),
+  transfer_ownership: (batch, caller, command) => decideTransferOwnership(batch, caller, actorOf(caller), command),
+  reparent: (batch, caller, { workspace, parent }) => decideReparent(batch, caller, workspace, parent),
+  report_degraded: decideReportDegraded,
+  register_type: (batch, caller) =>
+    batch.deny(caller, {
+      capability: 'set:taxonomy',
+      action: 'register_type',
+      reason: 'frozen',
+      code: 'immutable',
+      message: 'The vocabulary of a run is fixed when it starts (W-TAX-06).',
+    }),
 }
 
 /** W-WS-07: the directive goes the way of every envelope, under the id that was promised at creation. */

@@ -1,26 +1,21 @@
-// `evolve` folds one record into the state of its run, in place. It is all there is to recovery: replaying a run's
-// records gives the state that they were decided in. It trusts the record, which `decide` made and the trail kept.
+// `evolve` folds one record into the state of its run, in place. Replaying a run's records is all of recovery.
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EventType } from '@parley/trail/events'
-import { countEntry } from './budget/charge.ts'
-import { budgetFolds } from './budget/evolve.ts'
+import { budgetFolds, countEntry } from './budget/charge.ts'
 import { checkpointFolds } from './checkpoint/evolve.ts'
 import { envelopeFolds } from './envelope/evolve.ts'
-import type { Fold, Folds } from './fold.ts'
-import { escalationFolds } from './highway/escalation-evolve.ts'
 import { highwayFolds } from './highway/evolve.ts'
 import { integrationFolds } from './integration/evolve.ts'
 import { evolveObject } from './objects.ts'
 import { portRightFolds } from './port-right/evolve.ts'
 import { quarantineFolds } from './recovery/quarantine.ts'
-import type { Run } from './run/run.ts'
+import type { Fold, Folds, Run } from './run/run.ts'
 import { signalFolds } from './signal/evolve.ts'
 import { taskFolds } from './task/evolve.ts'
 import { userFolds } from './user/evolve.ts'
-import { workspaceFolds } from './workspace/evolve.ts'
-import { topologyFolds } from './workspace/evolve-topology.ts'
+import { topologyFolds, workspaceFolds } from './workspace/evolve.ts'
 import { migrationFolds } from './workspace/migration.ts'
-import { terminationFolds } from './workspace/termination.ts'
+import { terminationFolds } from './workspace/terminate.ts'
 
 const FOLDS: Folds = {
   ...workspaceFolds,
@@ -35,7 +30,6 @@ const FOLDS: Folds = {
   ...taskFolds,
   ...userFolds,
   ...highwayFolds,
-  ...escalationFolds,
   ...budgetFolds,
   ...quarantineFolds,
 }

@@ -1,15 +1,13 @@
-// Objects of the content store: what entries refer to by id, and the two kinds of fact that have no entry at all,
-// consumed-markers and working memory (wacp-mechanisms 0.4). An object comes before its entry in the same batch.
+// The content store: what entries refer to by id, and the facts without an entry, consumed-markers and working memory
+// (wacp-mechanisms 0.4). An object comes before its entry in the same batch.
 import { type EnvelopeId, invariant, type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
 import type { TrailObject } from '@parley/trail'
 import { applyUsage, type UsageRecord } from './budget/charge.ts'
-import { onItsWay } from './envelope/envelope.ts'
-import { removeFromInbox } from './envelope/inbox.ts'
+import { onItsWay, removeFromInbox } from './envelope/envelope.ts'
 import type { AnswerRecord } from './highway/answer.ts'
 import type { Highway } from './highway/config.ts'
-import { answerEscalation } from './highway/escalation-evolve.ts'
-import type { PausedIntegration, ResultRecord } from './integration/integration.ts'
-import { openSalvage } from './integration/salvage-record.ts'
+import { answerEscalation } from './highway/escalation.ts'
+import { openSalvage, type PausedIntegration, type ResultRecord } from './integration/integration.ts'
 import { missingDirective } from './integrity/object-proof.ts'
 import type { Run } from './run/run.ts'
 import { recordedVocabulary } from './taxonomy/taxonomy.ts'
@@ -17,31 +15,28 @@ import { foundHouse } from './user/evolve.ts'
 import type { BatchAbort } from './workspace/batch-abort.ts'
 import type { DirectiveDraft, Workspace } from './workspace/workspace.ts'
 
-export const OBJECT_KINDS = [
-  'batch_abort',
-  'taxonomy',
-  'highway',
-  'context',
-  'directive',
-  'memory',
-  'consumed',
-  'envelope',
-  'checkpoint',
-  'graph',
-  'task',
-  'gate',
-  'answer',
-  'result',
-  'approved_integration',
-  'settings',
-  'usage',
-] as const
-export type ObjectKind = (typeof OBJECT_KINDS)[number]
+export type ObjectKind =
+  | 'batch_abort'
+  | 'taxonomy'
+  | 'highway'
+  | 'context'
+  | 'directive'
+  | 'memory'
+  | 'consumed'
+  | 'envelope'
+  | 'checkpoint'
+  | 'graph'
+  | 'task'
+  | 'gate'
+  | 'answer'
+  | 'result'
+  | 'approved_integration'
+  | 'settings'
+  | 'usage'
 
 export interface MemoryRecord {
   readonly workspace: WorkspaceId
   readonly key: string
-  /** Absent where the key was removed. */
   readonly value?: unknown
 }
 
@@ -60,68 +55,59 @@ export interface DirectiveRecord extends DirectiveDraft {
   readonly workspace: WorkspaceId
 }
 
-export function evolveObject(run: Run, object: TrailObject): void {
-  switch (object.kind as ObjectKind) {
-    case 'taxonomy':
-      run.vocabulary = unwrap(recordedVocabulary(object.value))
-      return
-    case 'settings':
-      run.budgetWarning = (object.value as RunSettings).budget_warning
-      run.metered = true
-      return
-    case 'usage':
-      applyUsage(run, object.value as UsageRecord)
-      return
-    case 'highway':
-      run.highway = object.value as Highway
-      return
-    case 'answer':
-      answerEscalation(run, object.value as AnswerRecord)
-      return
-    case 'memory': {
-      const memory = object.value as MemoryRecord
-      const workspace = run.workspaces.get(memory.workspace)
-      if (workspace) remember(workspace, memory, object.id)
-      else run.staged.set(object.id, object)
-      return
-    }
-    case 'consumed':
-      consume(run, object.value as ConsumedMarker)
-      return
-    case 'batch_abort': {
-      const open = object.value as BatchAbort
-      run.batchAborts.set(open.group, open)
-      return
-    }
-    case 'result': {
-      const { workspace } = object.value as ResultRecord
-      const integration = openSalvage(run, workspace) ?? run.workspaces.get(workspace)?.integration
-      if (integration) integration.resultRef = object.id
-      else run.staged.set(resultKey(workspace), object)
-      return
-    }
-    case 'approved_integration': {
-      const approved = object.value as PausedIntegration
-      run.approved.set(approved.source, approved)
-      return
-    }
-    case 'directive':
-      run.staged.set(directiveKey((object.value as DirectiveRecord).workspace), object)
-      return
-    case 'envelope':
-    case 'checkpoint':
-    case 'graph':
-    case 'task':
-    case 'gate':
-      run.staged.set(object.id, object)
-      return
-    case 'context':
-      if (run.root === undefined) foundHouse(run, object.value)
-      return
-  }
+type ObjectFold = (run: Run, object: TrailObject) => void
+
+/** Waits for its entry. */
+const stage: ObjectFold = (run, object) => void run.staged.set(object.id, object)
+
+const FOLDS: { readonly [K in ObjectKind]: ObjectFold } = {
+  taxonomy(run, { value }) {
+    run.vocabulary = unwrap(recordedVocabulary(value))
+  },
+  settings(run, { value }) {
+    run.budgetWarning = (value as RunSettings).budget_warning
+    run.metered = true
+  },
+  usage: (run, { value }) => applyUsage(run, value as UsageRecord),
+  highway(run, { value }) {
+    run.highway = value as Highway
+  },
+  answer: (run, { value }) => answerEscalation(run, value as AnswerRecord),
+  memory(run, object) {
+    const memory = object.value as MemoryRecord
+    const workspace = run.workspaces.get(memory.workspace)
+    if (workspace) remember(workspace, memory, object.id)
+    else stage(run, object)
+  },
+  consumed: (run, { value }) => consume(run, value as ConsumedMarker),
+  batch_abort: (run, { value }) => void run.batchAborts.set((value as BatchAbort).group, value as BatchAbort),
+  result(run, object) {
+    const { workspace } = object.value as ResultRecord
+    const integration = openSalvage(run, workspace) ?? run.workspaces.get(workspace)?.integration
+    if (integration) integration.resultRef = object.id
+    else run.staged.set(resultKey(workspace), object)
+  },
+  approved_integration(run, { value }) {
+    const approved = value as PausedIntegration
+    run.approved.set(approved.source, approved)
+  },
+  directive: (run, object) => void run.staged.set(directiveKey((object.value as DirectiveRecord).workspace), object),
+  context(run, { value }) {
+    if (run.root === undefined) foundHouse(run, value)
+  },
+  envelope: stage,
+  checkpoint: stage,
+  graph: stage,
+  task: stage,
+  gate: stage,
 }
 
-/** Takes the object that belongs to the entry being folded. */
+export function evolveObject(run: Run, object: TrailObject): void {
+  // Another version may know other kinds.
+  const fold = FOLDS[object.kind as ObjectKind] as ObjectFold | undefined
+  fold?.(run, object)
+}
+
 export function claim<T>(run: Run, id: string, kind: ObjectKind): T {
   const object = run.staged.get(id)
   invariant(object?.kind === kind, 'an entry that needs an object comes right behind it')
@@ -129,7 +115,6 @@ export function claim<T>(run: Run, id: string, kind: ObjectKind): T {
   return object.value as T
 }
 
-/** What was stored for a workspace before its own entry: its directive and its first working memory. */
 export function claimInitial(run: Run, workspace: Workspace): void {
   const directive = run.staged.get(directiveKey(workspace.id))
   // Its entry names the directive that was written with it: without that, the work would begin with nothing to do.

@@ -1,9 +1,8 @@
-// What a caller hands in becomes a frozen copy of plain JSON before anything looks at it: nobody changes it afterwards,
-// and it has a canonical form. Members that are undefined are left out.
+// Frozen copies of plain JSON of what callers hand in: nobody changes them afterwards, and they have a canonical form.
+// Undefined members are left out.
 import { limits } from '@parley/core'
 import { kernelLimits } from './limits.ts'
 
-/** The deepest nesting of a caller's value; records put a few levels around it. */
 const depth = limits.canonicalDepth - 8
 
 const notPlain = Symbol('not plain')
@@ -11,10 +10,7 @@ const notPlain = Symbol('not plain')
 /** Values left of the copy being made: an object that is shared many times over would otherwise take for ever. */
 let left = 0
 
-/**
- * The copy, or undefined for what is no JSON: functions, NaN, lone surrogates, class instances, cycles, too many
- * values.
- */
+/** Undefined for what is not JSON: functions, NaN, lone surrogates, class instances, cycles, too many values. */
 export function plain<T>(value: T): T | undefined {
   left = kernelLimits.plainValues
   try {
@@ -63,9 +59,13 @@ function copyObject(object: object, level: number): object {
   return Object.freeze(copied)
 }
 
-/** Freezes a value of plain JSON and everything in it. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   Object.values(value).forEach(deepFreeze)
   return Object.freeze(value)
+}
+
+/** What a caller may write where a text is asked for. */
+export function isText(value: unknown, length = Number.POSITIVE_INFINITY): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= length
 }

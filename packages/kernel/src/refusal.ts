@@ -1,6 +1,5 @@
-// Refusals of operations (wacp-primitives 0.5): the codes, and the errors that carry them. A refusal is a value;
-// `details.reason` has the protocol's own word where one exists, `details.entry` the id of the entry that records the
-// refusal.
+// Refusals (wacp-primitives 0.5) are values: `details.reason` has the protocol's own word, `details.entry` the id of
+// the entry that records the refusal.
 import { type Err, err, ParleyError, type Result } from '@parley/core'
 
 export const REFUSAL_CODES = [

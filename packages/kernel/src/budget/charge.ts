@@ -1,17 +1,16 @@
 // How use adds up in the fold (W-BUDGET-03, -07): on the workspace itself and on every delegate above it. Whoever
 // crosses a mark of its budget by it is marked, for `due` to deal with.
-import { parseTimestamp, type Ticks } from '@parley/core'
+import { type Ticks, ticksPerMillisecond } from '@parley/core'
 import type { EntryDraft } from '@parley/trail'
 import type { BudgetDimension, EventBody, EventType } from '@parley/trail/events'
 import type { CheckpointRecord } from '../checkpoint/checkpoint.ts'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
-import type { Run } from '../run/run.ts'
-import { workspaceOf } from '../run/run.ts'
+import { type Folds, knownWorkspace, type Run, ticksOf, workspaceOf } from '../run/run.ts'
 import type { WaitingSignal } from '../signal/signal.ts'
 import { ended, isRoot, subtree, type Workspace } from '../workspace/workspace.ts'
-import { AMOUNT_OF, type Amounts, charged, limitOf, limitsOf, limitsTime, meterOf } from './meter.ts'
+import { excludeOutage } from './clock.ts'
+import { AMOUNT_OF, type Amounts, charged, limitOf, limitsOf, limitsTime, meterOf, withLimit } from './meter.ts'
 
-/** What a workspace used, as it is stored: sums since the last report, but for `context`. */
 export interface UsageRecord {
   readonly workspace: string
   readonly tokens?: number
@@ -22,7 +21,6 @@ export interface UsageRecord {
 /** What the fold counts for a workspace beyond what its host reports, as bits of `workspace.counts`. */
 export const COUNTS = { checkpointBytes: 1, trailBytes: 2, bandwidth: 4, silence: 8 } as const
 
-/** A workspace's own limits and those of the delegates above it decide. */
 export function countsFor(workspace: Workspace): number {
   const { budget, livenessInterval, parent } = workspace
   return (
@@ -64,14 +62,12 @@ function chargeAbove(run: Run, parent: Workspace | null, what: keyof Amounts, am
   }
 }
 
-/** The terminal state of a workspace: its live context is gone, and no mark of it is dealt with any more. */
 export function closeMeter(run: Run, workspace: Workspace): void {
   run.marked.delete(workspace)
   const context = workspace.meter?.context ?? 0
   if (context > 0) chargeAbove(run, workspace.parent, 'context', -context)
 }
 
-/** A workspace went from one parent to another, with everything below it: what they used goes along. */
 export function moveCharge(run: Run, workspace: Workspace, from: Workspace | undefined): void {
   const { meter } = workspace
   if (meter) {
@@ -96,10 +92,7 @@ export interface BudgetMark {
   readonly limit: number
 }
 
-/**
- * The mark that a workspace crossed and that is not on record yet, by what was measured; the warning first
- * (W-BUDGET-04).
- */
+/** The first mark that what was measured crossed and that is not on record yet; warnings first (W-BUDGET-04). */
 export function crossedMark(run: Run, workspace: Workspace): BudgetMark | undefined {
   for (const [dimension, limit] of limitsOf(workspace.budget)) {
     if (limitsTime(dimension)) continue
@@ -137,12 +130,11 @@ const FREE: ReadonlySet<EventType> = new Set<EventType>([
   'liveness_warning',
 ])
 
-/** Every entry of a run in which something is counted, after it was folded in. */
 export function countEntry(run: Run, entry: EntryDraft): void {
   const workspace = entry.workspace === null ? undefined : run.workspaces.get(entry.workspace)
   if (!workspace || workspace.counts === 0) return
   if (workspace.counts & COUNTS.silence) {
-    workspace.lastEntry = parseTimestamp(entry.timestamp)!
+    workspace.lastEntry = ticksOf(entry)
     if (entry.event_type !== 'liveness_warning') workspace.lastActivity = workspace.lastEntry
   }
   if (workspace.counts & COUNTS.trailBytes && !FREE.has(entry.event_type)) {
@@ -188,7 +180,6 @@ export function countSignal(run: Run, from: Workspace, signal: WaitingSignal): v
   charge(run, from, 'bandwidth', byteLength(JSON.stringify({ id, from: from.id, type, reason, ref })))
 }
 
-/** Bytes of a text in UTF-8. */
 function byteLength(text: string): number {
   let bytes = text.length
   for (let index = 0; index < text.length; index++) {
@@ -197,4 +188,37 @@ function byteLength(text: string): number {
     if (unit >= 0x80) bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2
   }
   return bytes
+}
+
+export const budgetFolds: Folds = {
+  budget_warning(run, body) {
+    atLeast(run, body)
+    const workspace = knownWorkspace(run, body.workspace_id)
+    meterOf(workspace).warned.set(body.budget_dimension, body.limit)
+    refreshMark(run, workspace)
+  },
+
+  budget_exceeded: (run, body) => atLeast(run, body),
+
+  budget_modified(run, body) {
+    const workspace = knownWorkspace(run, body.workspace_id)
+    workspace.budget = withLimit(workspace.budget, body.budget_dimension, body.new_limit)
+    refreshMark(run, workspace)
+  },
+
+  recovery_completed(run, body, entry) {
+    if (body.content_proof !== undefined) run.contentProven = true
+    const to = ticksOf(entry)
+    const from = (to - body.downtime * ticksPerMillisecond) as Ticks
+    for (const workspace of run.workspaces.values()) excludeOutage(workspace, from, to)
+  },
+}
+
+/** W-REC-15, -25: what an entry says was consumed is the least that it can have been, whatever else is on record. */
+function atLeast(run: Run, body: EventBody<'budget_warning' | 'budget_exceeded'>): void {
+  const { budget_dimension: dimension, consumed } = body
+  if (limitsTime(dimension)) return
+  const workspace = knownWorkspace(run, body.workspace_id)
+  const missing = consumed - charged(workspace, dimension, 0 as Ticks)
+  if (missing > 0) charge(run, workspace, AMOUNT_OF[dimension], missing)
 }

@@ -1,6 +1,5 @@
-// Time accounting from the timestamps of transitions (W-LIFE-04, W-BUDGET-01, -03, W-REC-20): the timeout's clock,
-// compute time, wall time, silence; and the moments at which each of them runs out. All of it is ticks; durations are
-// whole milliseconds.
+// Clocks computed from the timestamps of transitions (W-LIFE-04, W-BUDGET-01, -03, W-REC-20), and when each runs out.
+// Internally ticks; durations are whole milliseconds.
 import { deadline, durationMs, type Ticks, ticksPerMillisecond } from '@parley/core'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { subtree, type Workspace } from '../workspace/workspace.ts'
@@ -9,18 +8,14 @@ export function wholeMilliseconds(ticks: number): number {
   return durationMs(0 as Ticks, ticks as Ticks)
 }
 
-/** Time that counts towards the timeout. */
 function timeoutTicks({ status, since, spent }: Workspace, now: Ticks): number {
   const before = spent.active + spent.blocked + spent.conflicted
   return STATE_RULES[status].clocks.timeout ? before + (now - since) : before
 }
 
-/**
- * The clocks that a budget can limit (W-BUDGET-02): compute time runs in `active`, wall time in `active` and `blocked`.
- */
+/** Compute time runs in `active`, wall time in `active` and `blocked` (W-BUDGET-02). */
 export type BudgetClock = 'computeTime' | 'wallTime'
 
-/** What a clock showed when the current state began. */
 function before(clock: BudgetClock, { spent }: Workspace): number {
   return clock === 'computeTime' ? spent.compute : spent.active + spent.blocked
 }
@@ -39,7 +34,6 @@ export function timeoutAt(workspace: Workspace): Ticks | undefined {
   return (deadline(since, timeout) - spent.active - spent.blocked - spent.conflicted) as Ticks
 }
 
-/** Milliseconds that its timeout leaves it, the paused clock's rest included; null for the root. */
 export function timeoutLeft(workspace: Workspace, now: Ticks): number | null {
   const { timeout, status, created } = workspace
   if (timeout === null) return null
@@ -53,10 +47,7 @@ export function livenessAt({ livenessInterval, status, lastEntry }: Workspace): 
   return deadline(lastEntry, livenessInterval)
 }
 
-/**
- * When the clock of a workspace and of everything below it shows so many milliseconds in all; several that run bring it
- * nearer. Undefined while none runs and it has not come to that yet.
- */
+/** When the clocks of a subtree add up to this; undefined while none runs and the sum is not reached. */
 export function clockAt(clock: BudgetClock, workspace: Workspace, milliseconds: number): Ticks | undefined {
   const from = workspace.created
   let left = milliseconds * ticksPerMillisecond

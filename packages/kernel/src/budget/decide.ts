@@ -5,13 +5,12 @@ import type { Batch } from '../batch.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { invalidArgument, invalidState, notFound, type Refusal } from '../refusal.ts'
 import { workspaceOf } from '../run/run.ts'
-import { operand } from '../workspace/operation.ts'
+import { existing, operand } from '../workspace/operation.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 import type { UsageRecord } from './charge.ts'
 import { limitOf, limitsOf } from './meter.ts'
 import { tooHigh } from './remaining.ts'
 
-/** Sums since the last report; `context` is the current value. */
 export interface Usage {
   readonly workspace: WorkspaceId
   readonly tokens?: number
@@ -19,10 +18,7 @@ export interface Usage {
   readonly context?: number
 }
 
-/**
- * By the runtime's own measure, not by what an agent says. It is stored, so that meters survive a restart exactly
- * (W-REC-25).
- */
+/** Measured by the runtime, not claimed by an agent; stored, so that meters survive a restart (W-REC-25). */
 export function decideMeter(batch: Batch, { workspace: id, tokens, cost, context }: Usage): Result<void> {
   const workspace = workspaceOf(batch.run, id)
   if (!workspace) return notFound('workspace', id)
@@ -43,10 +39,7 @@ export function decideMeter(batch: Batch, { workspace: id, tokens, cost, context
 
 const validator = compile(Budget, { name: 'limits' })
 
-/**
- * `caller` may be absent where a user with the capability asked: then `actor` is that user. All limits are raised, or
- * none.
- */
+/** Without a `caller`, `actor` is a user who holds the capability. All limits are raised, or none. */
 export function decideRaiseBudget(
   batch: Batch,
   caller: Workspace | undefined,
@@ -54,7 +47,7 @@ export function decideRaiseBudget(
   id: unknown,
   limits: unknown,
 ): Result<void> {
-  const target = caller ? operand(batch, caller, 'raise_budget', id) : found(batch, id)
+  const target = caller ? operand(batch, caller, 'raise_budget', id) : existing(batch, id)
   if (!target.ok) return target
   const workspace = target.value
   const checked = validator.check(limits)
@@ -83,11 +76,6 @@ export function decideRaiseBudget(
     })
   }
   return ok(undefined)
-}
-
-function found(batch: Batch, id: unknown): Result<Workspace> {
-  const workspace = typeof id === 'string' ? workspaceOf(batch.run, id) : undefined
-  return workspace ? ok(workspace) : notFound('workspace', id)
 }
 
 /** W-WS-11: a raise is contained like a creation. */

@@ -1,6 +1,6 @@
-// What happens at the marks of a budget: the warning (W-BUDGET-04), and the failure at the limit (W-BUDGET-05,
-// W-SIG-13).
-import type { Ticks } from '@parley/core'
+// The warning (W-BUDGET-04) and the failure at a limit (W-BUDGET-05), with its reason (W-SIG-13).
+import { compile, type Static, type Ticks, Type } from '@parley/core'
+import { BUDGET_DIMENSIONS } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import type { Run } from '../run/run.ts'
@@ -9,20 +9,16 @@ import type { Workspace } from '../workspace/workspace.ts'
 import { type BudgetMark, crossedMark, markAt } from './charge.ts'
 import { clockAt } from './clock.ts'
 import { CLOCK_OF, charged, limitOf, type TimeDimension } from './meter.ts'
-import { resourceReason } from './reason.ts'
 
-/** Budgets act in `active` and `blocked` only; elsewhere a crossed mark waits. */
 function acts(workspace: Workspace): boolean {
   return STATE_RULES[workspace.status].clocks.wallTime
 }
 
-/** The first workspace that crossed a mark and can be dealt with now. */
 export function firstMarked(run: Run): Workspace | undefined {
   for (const workspace of run.marked) if (acts(workspace)) return workspace
   return undefined
 }
 
-/** When its own time and that of everything below it reach the next mark of a limit. */
 export function timeMarkAt(run: Run, workspace: Workspace, dimension: TimeDimension): Ticks | undefined {
   const limit = limitOf(workspace.budget, dimension)
   if (limit === undefined || !acts(workspace)) return undefined
@@ -58,4 +54,33 @@ function write(batch: Batch, workspace: Workspace, { type, dimension, consumed, 
     signalReason: resourceReason({ kind: 'budget_exceeded', dimension, consumed, limit }),
     dimension,
   })
+}
+
+const Usage = Type.Object(
+  {
+    dimension: Type.Enum([...BUDGET_DIMENSIONS]),
+    consumed: Type.Number({ minimum: 0 }),
+    limit: Type.Number({ minimum: 0 }),
+  },
+  { additionalProperties: false },
+)
+const usages = compile(Usage, { name: 'resource reason' })
+const KINDS = ['budget_warning', 'budget_exceeded'] as const
+
+/** W-SIG-13: what was used of which limit, of an agent near a limit or of the runtime at one. */
+export type ResourceReason = Readonly<Static<typeof Usage>> & { readonly kind: (typeof KINDS)[number] }
+
+export function resourceReason({ kind, dimension, consumed, limit }: ResourceReason): string {
+  return `${kind}: ${JSON.stringify({ dimension, consumed, limit })}`
+}
+
+export function parseResourceReason(reason: string): ResourceReason | undefined {
+  const kind = KINDS.find(each => reason.startsWith(`${each}: `))
+  if (!kind) return undefined
+  try {
+    const usage: unknown = JSON.parse(reason.slice(kind.length + 2))
+    return usages.is(usage) ? { kind, ...usage } : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -5,7 +5,6 @@ import { BUDGET_DIMENSIONS, type Budget, type BudgetDimension } from '@parley/tr
 import { ended, subtree, type Workspace } from '../workspace/workspace.ts'
 import { type BudgetClock, clockTicks, wholeMilliseconds } from './clock.ts'
 
-/** Ticks that it spent in states before the current one. */
 export interface Spent {
   active: number
   blocked: number
@@ -52,7 +51,6 @@ export function meterOf(workspace: Workspace): Meter {
   return workspace.meter
 }
 
-/** The clock that a dimension limits. */
 export const CLOCK_OF = { compute_timeout: 'computeTime', wall_time_limit: 'wallTime' } as const satisfies {
   readonly [D in BudgetDimension]?: BudgetClock
 }
@@ -62,7 +60,6 @@ export function limitsTime(dimension: BudgetDimension): dimension is TimeDimensi
   return dimension in CLOCK_OF
 }
 
-/** What any other dimension counts. */
 export const AMOUNT_OF: { readonly [D in Exclude<BudgetDimension, TimeDimension>]: keyof Amounts } = {
   token_limit: 'tokens',
   context_limit: 'context',
@@ -72,43 +69,29 @@ export const AMOUNT_OF: { readonly [D in Exclude<BudgetDimension, TimeDimension>
   cost_limit: 'cost',
 }
 
+const PART_OF = {
+  token_limit: 'compute_budget',
+  compute_timeout: 'compute_budget',
+  wall_time_limit: 'compute_budget',
+  context_limit: 'memory_budget',
+  checkpoint_limit: 'storage_budget',
+  trail_limit: 'storage_budget',
+  bandwidth_limit: 'network_budget',
+} as const satisfies { readonly [D in Exclude<BudgetDimension, 'cost_limit'>]: keyof Budget }
+
+type Limits = { readonly [D in BudgetDimension]?: number } | undefined
+
 export function limitOf(budget: Budget | undefined, dimension: BudgetDimension): number | undefined {
-  switch (dimension) {
-    case 'token_limit':
-    case 'compute_timeout':
-    case 'wall_time_limit':
-      return budget?.compute_budget?.[dimension]
-    case 'context_limit':
-      return budget?.memory_budget?.[dimension]
-    case 'checkpoint_limit':
-    case 'trail_limit':
-      return budget?.storage_budget?.[dimension]
-    case 'bandwidth_limit':
-      return budget?.network_budget?.[dimension]
-    case 'cost_limit':
-      return budget?.cost_limit
-  }
+  if (dimension === 'cost_limit') return budget?.cost_limit
+  return (budget?.[PART_OF[dimension]] as Limits)?.[dimension]
 }
 
 export function withLimit(budget: Budget | undefined, dimension: BudgetDimension, limit: number): Budget {
-  switch (dimension) {
-    case 'token_limit':
-    case 'compute_timeout':
-    case 'wall_time_limit':
-      return { ...budget, compute_budget: { ...budget?.compute_budget, [dimension]: limit } }
-    case 'context_limit':
-      return { ...budget, memory_budget: { ...budget?.memory_budget, [dimension]: limit } }
-    case 'checkpoint_limit':
-    case 'trail_limit':
-      return { ...budget, storage_budget: { ...budget?.storage_budget, [dimension]: limit } }
-    case 'bandwidth_limit':
-      return { ...budget, network_budget: { ...budget?.network_budget, [dimension]: limit } }
-    case 'cost_limit':
-      return { ...budget, cost_limit: limit }
-  }
+  if (dimension === 'cost_limit') return { ...budget, cost_limit: limit }
+  const part = PART_OF[dimension]
+  return { ...budget, [part]: { ...budget?.[part], [dimension]: limit } }
 }
 
-/** The dimensions that a budget limits, with their limits. */
 export function limitsOf(budget: Budget | undefined): readonly (readonly [BudgetDimension, number])[] {
   if (!budget) return NONE
   return BUDGET_DIMENSIONS.flatMap(dimension => {
@@ -119,7 +102,6 @@ export function limitsOf(budget: Budget | undefined): readonly (readonly [Budget
 
 const NONE: readonly (readonly [BudgetDimension, number])[] = []
 
-/** What a workspace used itself. The live context of one that has ended is gone. */
 export function ownConsumed(workspace: Workspace, dimension: BudgetDimension, now: Ticks): number {
   if (limitsTime(dimension)) return wholeMilliseconds(clockTicks(CLOCK_OF[dimension], workspace, now))
   if (dimension === 'context_limit' && ended(workspace)) return 0

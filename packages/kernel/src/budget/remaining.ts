@@ -1,15 +1,11 @@
-// What is left of budgets: what a delegate may still hand on (W-BUDGET-07, W-WS-11, W-TOPO-TREE-04), and what a
-// workspace may still use.
+// What a delegate may still hand on (W-BUDGET-07, W-WS-11, W-TOPO-TREE-04), and what a workspace may still use.
 import type { Ticks } from '@parley/core'
 import type { Budget, BudgetDimension } from '@parley/trail/events'
 import { childrenOf, ended, isRoot, type Workspace } from '../workspace/workspace.ts'
-import { timeoutLeft } from './clock.ts'
+import { clockTicks, timeoutLeft, wholeMilliseconds } from './clock.ts'
 import { charged, limitOf, limitsOf, limitsTime, ownConsumed, withLimit } from './meter.ts'
 
-/**
- * What a delegate with a limit may still give to children; unspent budget of children that ended has come back to it
- * (A-62).
- */
+/** What a delegate may still give to children; ended children have returned what they did not spend (A-62). */
 export function remaining(delegate: Workspace, dimension: BudgetDimension, limit: number, now: Ticks): number {
   let left = limit - ownConsumed(delegate, dimension, now)
   for (const child of childrenOf(delegate)) {
@@ -19,10 +15,7 @@ export function remaining(delegate: Workspace, dimension: BudgetDimension, limit
   return left
 }
 
-/**
- * The budget of a child below this parent: what was asked for, and in every dimension that the parent limits and the
- * request does not, all that remains. A text says why it does not fit.
- */
+/** The budget asked for, and all that remains wherever only the parent has a limit; a text says why it does not fit. */
 export function childBudget(
   parent: Workspace,
   asked: Budget | undefined,
@@ -54,7 +47,6 @@ export function misfit(workspace: Workspace, parent: Workspace, now: Ticks): str
   return undefined
 }
 
-/** Why a limit cannot grow so far; undefined if it can. A parent without a limit imposes none. */
 export function tooHigh(
   workspace: Workspace,
   dimension: BudgetDimension,
@@ -72,15 +64,11 @@ function tooMuch(parent: Workspace, dimension: BudgetDimension, wanted: number |
   return `${parent.id} has ${Math.max(0, left)} left of its ${dimension}, too little for ${wanted}.`
 }
 
-/**
- * What a workspace may still use: in each dimension that it or a delegate above it limits, and the time until the
- * nearest timeout.
- */
+/** What is left in each dimension that the workspace or a delegate above limits, and until the nearest timeout. */
 export type BudgetLeft = { readonly timeout: number | null } & {
   readonly [D in BudgetDimension]?: number
 }
 
-/** What a host asks before it lets an agent take a turn. */
 export function budgetLeft(workspace: Workspace, now: Ticks): BudgetLeft {
   let timeout: number | null = null
   const left: { [D in BudgetDimension]?: number } = {}
@@ -93,4 +81,52 @@ export function budgetLeft(workspace: Workspace, now: Ticks): BudgetLeft {
     }
   }
   return { timeout, ...left }
+}
+
+/** What it used itself; times in milliseconds. Bytes are counted only where a limit asks for them. */
+export type MeterView = ReturnType<typeof viewMeter>
+
+export function viewMeter(workspace: Workspace, now: Ticks) {
+  const { meter } = workspace
+  return Object.freeze({
+    tokens: meter?.tokens ?? 0,
+    compute_time: wholeMilliseconds(clockTicks('computeTime', workspace, now)),
+    wall_time: wholeMilliseconds(clockTicks('wallTime', workspace, now)),
+    context: meter?.context ?? 0,
+    checkpoint_bytes: meter?.checkpointBytes ?? 0,
+    trail_bytes: meter?.trailBytes ?? 0,
+    bandwidth: meter?.bandwidth ?? 0,
+    cost: meter?.cost ?? 0,
+  })
+}
+
+/** A limit, and what counts against it: a delegate pays for everything below it (W-BUDGET-07). */
+export interface LimitView {
+  readonly limit: number
+  readonly consumed: number
+}
+
+export type LimitsView = { readonly [D in BudgetDimension]?: LimitView }
+
+export function viewLimits(workspace: Workspace, now: Ticks): LimitsView {
+  const limits = limitsOf(workspace.budget).map(([dimension, limit]) => {
+    const view: LimitView = Object.freeze({ limit, consumed: charged(workspace, dimension, now) })
+    return [dimension, view] as const
+  })
+  return Object.freeze(Object.fromEntries(limits))
+}
+
+export type GroupUsage = ReturnType<typeof usageOf>
+
+export function usageOf(members: readonly Workspace[], now: Ticks) {
+  const sum = (amount: (meter: MeterView) => number) =>
+    members.reduce((total, member) => total + amount(viewMeter(member, now)), 0)
+  return Object.freeze({
+    members: members.length,
+    tokens: sum(meter => meter.tokens),
+    cost: sum(meter => meter.cost),
+    compute_time: sum(meter => meter.compute_time),
+    wall_time: sum(meter => meter.wall_time),
+    warned: members.filter(member => (member.meter?.warned.size ?? 0) > 0).length,
+  })
 }

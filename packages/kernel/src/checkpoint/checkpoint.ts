@@ -1,4 +1,5 @@
-// The checkpoint (W-CP-01): what an agent hands in, what the content store keeps, and what the kernel remembers of it.
+// The checkpoint (W-CP-01), and its proof (W-SEC-09, W-CP-13): checked before content is shown or integrated. An
+// integrator brings the proof alone, since commands wait in queues and contents can be large.
 import { type CheckpointId, type Static, Type, type WorkspaceId } from '@parley/core'
 import {
   bodyLimits,
@@ -9,14 +10,12 @@ import {
   type Integrity,
   ResourceUsage,
 } from '@parley/trail/events'
+import { type Proof, type Proofs, tryToProve } from '../integrity/proofs.ts'
 import { kernelLimits } from '../limits.ts'
 
 const Path = Type.String({ minLength: 1, maxLength: bodyLimits.resourceLength })
 
-/**
- * What an agent supplies; every other field is the runtime's (W-CP-02). Types may ask for further fields of the
- * payload.
- */
+/** What an agent supplies (W-CP-02). Checkpoint types may require further fields of the payload. */
 export const CheckpointDraftSchema = Type.Object(
   {
     type: Type.String(),
@@ -43,7 +42,6 @@ export type CheckpointDraft = Static<typeof CheckpointDraftSchema>
 /** An entry of `payload.artifacts` with the id that the runtime gave it (W-CP-11). */
 export type Artifact = Readonly<Record<string, unknown>> & { readonly artifact_id: string }
 
-/** The checkpoint as the content store keeps it. */
 export interface CheckpointRecord {
   readonly id: CheckpointId
   readonly workspace: WorkspaceId
@@ -63,7 +61,6 @@ export interface CheckpointRecord {
   readonly integrity?: Integrity
 }
 
-/** What the kernel remembers; the content stays in the store. */
 export interface Checkpoint {
   readonly id: CheckpointId
   readonly workspace: WorkspaceId
@@ -75,4 +72,18 @@ export interface Checkpoint {
   readonly artifacts: readonly string[]
   /** As recorded at its creation (W-SEC-09). */
   readonly integrity: Integrity | undefined
+}
+
+export interface Evidence {
+  readonly checkpoint: CheckpointId
+  /** Of what the store holds now; null where that is gone or cannot be read. */
+  readonly proof: Proof | null
+}
+
+export const EVIDENCE_MISSING = 'evidence_missing'
+
+/** Over every field but the time, unexpected ones included, with the key of the workspace that made it. */
+export function proveCheckpoint(proofs: Proofs, workspace: WorkspaceId, record: CheckpointRecord): Proof | null {
+  const { timestamp: _timestamp, integrity: _integrity, ...content } = record
+  return tryToProve(proofs, workspace, content)
 }

@@ -6,12 +6,17 @@ import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
 import { limitReached, refusal } from '../refusal.ts'
 import { mayCreate } from '../role/matrix.ts'
-import { writeDelivered, writeEmitted } from '../signal/emit.ts'
+import { writeDelivered, writeEmitted } from '../signal/signal.ts'
 import { outsideAuthority } from '../workspace/authority.ts'
 import type { Workspace } from '../workspace/workspace.ts'
-import { type Artifact, type CheckpointDraft, CheckpointDraftSchema, type CheckpointRecord } from './checkpoint.ts'
+import {
+  type Artifact,
+  type CheckpointDraft,
+  CheckpointDraftSchema,
+  type CheckpointRecord,
+  proveCheckpoint,
+} from './checkpoint.ts'
 import { writeDiscrepancies } from './discrepancy.ts'
-import { proveCheckpoint } from './proof.ts'
 
 const validator = compile(CheckpointDraftSchema, { name: 'checkpoint' })
 

@@ -2,7 +2,7 @@
 import { unwrap } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
 import { expect, test } from 'vitest'
-import { parseResourceReason, resourceReason } from '../budget/reason.ts'
+import { parseResourceReason, resourceReason } from '../budget/enforce.ts'
 import { evolve } from '../evolve.ts'
 import { newRun } from '../run/run.ts'
 import { type Fixture, fixture, type Row } from '../testing/fixture.ts'

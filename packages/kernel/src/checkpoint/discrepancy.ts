@@ -1,5 +1,5 @@
-// What an agent says it used, against the meter (W-CP-10): amounts since its checkpoint before. A report that differs
-// is kept as it is, and the difference is on record; limits are enforced on the meter alone.
+// What an agent reports it used since its last checkpoint, against the meter (W-CP-10). A difference is on record;
+// limits are enforced on the meter alone.
 import type { CheckpointId, Ticks } from '@parley/core'
 import { type EventBody, type ResourceUsage, USAGE_FIELDS } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
@@ -8,20 +8,17 @@ import { kernelDefaults } from '../limits.ts'
 import type { Run } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 
-/** Where the meter stood when the newest checkpoint was made. */
 export interface Reported {
   readonly tokens: number
   readonly cost: number
   readonly wallTicks: number
 }
 
-/** To be called when a checkpoint is folded in. */
 export function markReported(workspace: Workspace, now: Ticks): void {
   const { tokens = 0, cost = 0 } = workspace.meter ?? {}
   workspace.reported = { tokens, cost, wallTicks: clockTicks('wallTime', workspace, now) }
 }
 
-/** What the meter counted since then: what an honest report says. */
 export function unreported(workspace: Workspace, now: Ticks): ResourceUsage {
   const { meter, reported } = workspace
   return {
@@ -36,7 +33,6 @@ function exact(amount: number): number {
   return Math.max(0, Number(amount.toFixed(9)))
 }
 
-/** One entry for each field that differs by more than the tolerance, a percentage of what the meter says. */
 export function writeDiscrepancies(
   batch: Batch,
   workspace: Workspace,
@@ -60,10 +56,7 @@ export function writeDiscrepancies(
   }
 }
 
-/**
- * A host that never reports an amount does not measure it: then there is nothing to compare with. Time is the runtime's
- * own.
- */
+/** A host that never reports an amount does not measure it. Time is the runtime's own. */
 function isMeasured({ measures }: Run, field: EventBody<'resource_discrepancy'>['field']): boolean {
   return field === 'wall_time' || (field === 'cost' ? measures.cost : measures.tokens)
 }

@@ -1,9 +1,8 @@
 // What checkpoint entries do to the state: the chain grows by one (W-CP-07).
-import { type CheckpointId, parseTimestamp } from '@parley/core'
+import type { CheckpointId } from '@parley/core'
 import { countCheckpoint, countDiscrepancy } from '../budget/charge.ts'
-import type { Folds } from '../fold.ts'
 import { claim } from '../objects.ts'
-import { knownWorkspace } from '../run/run.ts'
+import { type Folds, knownWorkspace, ticksOf } from '../run/run.ts'
 import type { CheckpointRecord } from './checkpoint.ts'
 import { markReported } from './discrepancy.ts'
 
@@ -28,12 +27,10 @@ export const checkpointFolds: Folds = {
     workspace.register.push(id)
     if (body.status === 'final') workspace.deliverable = id
     countCheckpoint(run, workspace, record, body)
-    markReported(workspace, parseTimestamp(entry.timestamp)!)
+    markReported(workspace, ticksOf(entry))
   },
 
-  resource_discrepancy(run, body) {
-    countDiscrepancy(run, knownWorkspace(run, body.workspace), body)
-  },
+  resource_discrepancy: (run, body) => countDiscrepancy(run, knownWorkspace(run, body.workspace), body),
 }
 
 const NONE: readonly string[] = []

@@ -1,6 +1,5 @@
-// What time brings (W-CLOCK-05): timeouts, the idle watchdog, budgets, the end of a grace, silence, gates, escalations.
-// The runtime keeps one alarm for each run, set to the earliest of them; `due` then deals with what is due first, one
-// at a time.
+// What time brings (W-CLOCK-05): timeouts, budgets, grace, silence, gates, escalations. One alarm for each run rings at
+// the earliest; `due` deals with one at a time.
 import {
   formatTimestamp,
   type GateId,
@@ -16,52 +15,29 @@ import type { Batch } from '../batch.ts'
 import { livenessAt, timeoutAt } from '../budget/clock.ts'
 import { firstMarked, timeMarkAt, writeMark, writeTimeMark } from '../budget/enforce.ts'
 import { CLOCK_OF, type TimeDimension } from '../budget/meter.ts'
-import {
-  type Escalation,
-  escalationDeadline,
-  firstEscalationDeadline,
-  writeEscalationDue,
-} from '../highway/escalation.ts'
-import { type Gate, gateDeadline } from '../highway/gate.ts'
+import { escalationDeadline, firstEscalationDeadline, writeEscalationDue } from '../highway/escalation.ts'
+import { gateDeadline } from '../highway/gate.ts'
 import { writeGateDue } from '../highway/resolve.ts'
 import { writeConflictTimeout } from '../integration/conflict.ts'
 import { approvedDue, writeApproved } from '../integration/gated.ts'
 import type { Run } from '../run/run.ts'
 import { byProtocol, writeFailure } from '../workspace/failure.ts'
-import { writeGraceOver } from '../workspace/terminate.ts'
-import { graceAt } from '../workspace/termination.ts'
+import { graceAt, writeGraceOver } from '../workspace/terminate.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 
 const TIME_DIMENSIONS = Object.keys(CLOCK_OF) as readonly TimeDimension[]
 
-/**
- * Something that waits for its time. In this order at the same instant: a timeout leaves no silence to warn of
- * (W-BUDGET-09).
- */
-type Waiting =
-  | {
-      readonly kind: 'mark' | 'timeout' | 'grace'
-      readonly at: Ticks
-      readonly workspace: Workspace
-    }
-  | {
-      readonly kind: 'time'
-      readonly at: Ticks
-      readonly workspace: Workspace
-      readonly dimension: TimeDimension
-    }
-  | { readonly kind: 'gate'; readonly at: Ticks; readonly gate: Gate }
-  | { readonly kind: 'escalation'; readonly at: Ticks; readonly escalation: Escalation }
-  | { readonly kind: 'liveness'; readonly at: Ticks; readonly workspace: Workspace }
-  /** It was approved while another one held its target (W-INT-08). */
-  | { readonly kind: 'integration'; readonly at: Ticks }
+interface Waiting {
+  readonly kind: keyof typeof RANK
+  readonly at: Ticks
+  readonly act: (batch: Batch) => void
+}
 
 export interface DueOptions {
   /** While a run recovers, the outage is not on record yet: compute time stands still until it is (W-REC-20). */
   readonly recovering?: boolean
 }
 
-/** The earliest moment at which something is due, past or future. */
 export function nextDue(run: Run, options: DueOptions = {}): Ticks | undefined {
   return first(run, options)?.at
 }
@@ -73,43 +49,21 @@ export function countTimers(run: Run): number {
   return count
 }
 
-/** Deals with what is due first at the batch's time, and says whether there was anything. */
 export function decideDue(batch: Batch, options: DueOptions = {}): Result<boolean> {
   const next = first(batch.run, options)
   if (!next || next.at > batch.context.now) return ok(false)
-  switch (next.kind) {
-    case 'mark':
-      writeMark(batch, next.workspace)
-      break
-    case 'timeout':
-      // W-INT-14: the integrator's time is over, not the agent's.
-      if (next.workspace.status === 'conflicted') writeConflictTimeout(batch, next.workspace)
-      else writeFailure(batch, next.workspace, byProtocol('timeout'))
-      break
-    case 'time':
-      writeTimeMark(batch, next.workspace, next.dimension)
-      break
-    case 'grace':
-      writeGraceOver(batch, next.workspace)
-      break
-    case 'gate':
-      writeGateDue(batch, next.gate)
-      break
-    case 'escalation':
-      writeEscalationDue(batch, next.escalation)
-      break
-    case 'integration':
-      writeApproved(batch)
-      break
-    case 'liveness':
-      writeLivenessWarning(batch, next.workspace)
-      break
-  }
+  next.act(batch)
   return ok(batch.entries.length > 0)
 }
 
+function writeTimeout(batch: Batch, workspace: Workspace): void {
+  // W-INT-14: the integrator's time is over, not the agent's.
+  if (workspace.status === 'conflicted') writeConflictTimeout(batch, workspace)
+  else writeFailure(batch, workspace, byProtocol('timeout'))
+}
+
 /** W-BUDGET-08: advisory. */
-function writeLivenessWarning(batch: Batch, workspace: Workspace): void {
+function writeLiveness(batch: Batch, workspace: Workspace): void {
   batch.add('liveness_warning', workspace, 'protocol', {
     workspace_id: workspace.id,
     interval: workspace.livenessInterval!,
@@ -117,7 +71,8 @@ function writeLivenessWarning(batch: Batch, workspace: Workspace): void {
   })
 }
 
-// W-TERM-05: a timeout and a budget act regardless of a grace, and so before it.
+// The order at the same instant. W-BUDGET-09: a timeout leaves no silence to warn of. W-TERM-05: a timeout and a budget
+// act regardless of a grace, and so before it.
 const RANK = {
   mark: 0,
   timeout: 1,
@@ -141,37 +96,33 @@ function first(run: Run, options: DueOptions): Waiting | undefined {
 function* waiting(run: Run, { recovering = false }: DueOptions): Generator<Waiting> {
   const marked = firstMarked(run)
   // What was measured is a fact already: it comes before whatever only time brings.
-  if (marked) yield { kind: 'mark', at: 0 as Ticks, workspace: marked }
+  if (marked) yield { kind: 'mark', at: 0 as Ticks, act: batch => writeMark(batch, marked) }
   for (const workspace of run.workspaces.values()) {
     if (ended(workspace)) continue
     const timeout = timeoutAt(workspace)
-    if (timeout !== undefined) yield { kind: 'timeout', at: timeout, workspace }
+    if (timeout !== undefined) yield { kind: 'timeout', at: timeout, act: batch => writeTimeout(batch, workspace) }
     for (const dimension of recovering ? (['wall_time_limit'] as const) : TIME_DIMENSIONS) {
       const at = timeMarkAt(run, workspace, dimension)
-      if (at !== undefined) yield { kind: 'time', at, workspace, dimension }
+      if (at !== undefined) yield { kind: 'time', at, act: batch => writeTimeMark(batch, workspace, dimension) }
     }
     const grace = graceAt(workspace)
-    if (grace !== undefined) yield { kind: 'grace', at: grace, workspace }
+    if (grace !== undefined) yield { kind: 'grace', at: grace, act: batch => writeGraceOver(batch, workspace) }
     const liveness = livenessAt(workspace)
-    if (liveness !== undefined) yield { kind: 'liveness', at: liveness, workspace }
+    if (liveness !== undefined) yield { kind: 'liveness', at: liveness, act: batch => writeLiveness(batch, workspace) }
   }
   for (const gate of run.gates.values()) {
     const at = gateDeadline(gate)
-    if (at !== undefined) yield { kind: 'gate', at, gate }
+    if (at !== undefined) yield { kind: 'gate', at, act: batch => writeGateDue(batch, gate) }
   }
   for (const escalation of run.escalations.values()) {
     const at = escalationDeadline(run, escalation)
-    if (at !== undefined) yield { kind: 'escalation', at, escalation }
+    if (at !== undefined) yield { kind: 'escalation', at, act: batch => writeEscalationDue(batch, escalation) }
   }
   const approved = approvedDue(run)
-  if (approved !== undefined) yield { kind: 'integration', at: approved }
+  if (approved !== undefined) yield { kind: 'integration', at: approved, act: writeApproved }
 }
 
-/**
- * The earliest moment that an entry, now folded in, may have brought; undefined where it brought none. What it only put
- * off costs nothing: the alarm finds out, as it does after everything that `due` itself wrote. Crossed marks need no
- * moment (`firstMarked`).
- */
+/** The earliest moment that a folded entry brought. What it only put off, the alarm finds out by itself. */
 export function dueAfter(run: Run, entry: EntryDraft): Ticks | undefined {
   switch (entry.event_type) {
     case 'workspace_created':

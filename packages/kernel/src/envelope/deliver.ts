@@ -1,22 +1,19 @@
 // Delivery (W-ENV-08 to -12, -15, -16): what happens when an envelope arrives at its receiver, arrives again, or never
 // arrives; and consumption by the agent (W-WS-21).
-import { type EnvelopeId, ok, type Result, type RightId, type WorkspaceId } from '@parley/core'
-import type { Batch } from '../batch.ts'
-import { actorOf } from '../batch.ts'
+import { type EnvelopeId, ok, type Result, type WorkspaceId } from '@parley/core'
+import { actorOf, type Batch } from '../batch.ts'
 import { writeAnswered } from '../highway/answer.ts'
-import { type Violation, writeViolation } from '../integrity/verify.ts'
+import { type Violation, writeViolation } from '../integrity/proofs.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
-import { writeTransition } from '../lifecycle/transition.ts'
+import { BY_PROTOCOL, writeTransition, writeTurnedBack, writeUndelivered } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
-import { mayMint } from '../port-right/decide.ts'
+import { mayMint, writeRight } from '../port-right/decide.ts'
 import { heldRight, type PortRight } from '../port-right/port-right.ts'
 import { invalidState, notFound, type Refusal, refusal } from '../refusal.ts'
 import { knownWorkspace, type Run, workspaceOf } from '../run/run.ts'
-import { writeDelivered, writeEmitted } from '../signal/emit.ts'
-import { DELIVERY_EXHAUSTED } from '../signal/signal.ts'
+import { DELIVERY_EXHAUSTED, writeDelivered, writeEmitted } from '../signal/signal.ts'
 import type { Workspace } from '../workspace/workspace.ts'
-import { type Envelope, type EnvelopeRecord, onItsWay } from './envelope.ts'
-import { inboxNext, inboxSize } from './inbox.ts'
+import { type Envelope, type EnvelopeRecord, inboxNext, inboxSize, onItsWay } from './envelope.ts'
 import { arrivalViolation, consumptionViolation } from './proof.ts'
 
 /** Whether all mail for a workspace is held now: no attempt is made and no time runs (W-ENV-11). */
@@ -40,10 +37,7 @@ export function channelHead(run: Run, from: WorkspaceId, to: WorkspaceId): Envel
   return envelope?.gate === undefined ? envelope : undefined
 }
 
-/**
- * The transport brought an envelope; `arrived` is what it handed in, where it carries the envelope itself. `ok`
- * confirms it, so that it is not carried again.
- */
+/** `arrived` is what the transport handed in, where it carries the envelope itself; `ok` confirms the delivery. */
 export function decideArrival(batch: Batch, id: EnvelopeId, arrived?: unknown): Result<void> {
   const { run } = batch
   const envelope = run.envelopes.get(id)
@@ -66,16 +60,8 @@ export function decideArrival(batch: Batch, id: EnvelopeId, arrived?: unknown): 
 
 /** W-ENV-04: the proof failed before placement. It never moves again, and its channel goes on. */
 function writeForged(batch: Batch, envelope: Envelope, violation: Violation): void {
-  const { id, from, to, type } = envelope
-  writeViolation(batch, { subject_type: 'envelope', subject_id: id, action_taken: 'rejected' }, violation)
-  batch.add('envelope_rejected', knownWorkspace(batch.run, from), 'protocol', {
-    envelope_id: id,
-    from,
-    to,
-    type,
-    reason: 'integrity_violation',
-    timestamp: batch.at,
-  })
+  writeViolation(batch, { subject_type: 'envelope', subject_id: envelope.id, action_taken: 'rejected' }, violation)
+  writeTurnedBack(batch, envelope, 'integrity_violation')
 }
 
 /** W-ENV-08: the record, leaving `idle`, the rights that travel along, the receipt. */
@@ -87,12 +73,7 @@ function writePlaced(batch: Batch, envelope: Envelope, receiver: Workspace): voi
     delivered_at: batch.at,
   })
   if (receiver.status === 'idle') {
-    writeTransition(batch, receiver, {
-      to: 'active',
-      trigger: 'first_envelope',
-      actor: 'protocol',
-      initiator: 'protocol',
-    })
+    writeTransition(batch, receiver, { to: 'active', trigger: 'first_envelope', ...BY_PROTOCOL })
   }
   writeHandedOn(batch, envelope, receiver)
   writeReceipt(batch, envelope, receiver)
@@ -130,13 +111,7 @@ function writeHandedOn(batch: Batch, envelope: Envelope, receiver: Workspace): v
     const target = workspaceOf(batch.run, listed.target)
     if (!target || target === receiver || batch.isEnded(target)) continue
     if (mayMint(sender, receiver, target)) {
-      batch.add('port_right_created', receiver, actorOf(sender), {
-        right_id: batch.newId<RightId>('right'),
-        right_type: listed.type,
-        holder: receiver.id,
-        target: target.id,
-        created_by: sender.id,
-      })
+      writeRight(batch, { actor: actorOf(sender), id: sender.id }, listed.type, receiver.id, target.id)
       continue
     }
     const right = heldRight(sender, listed.type, target, moved)
@@ -159,13 +134,7 @@ export function decideExhausted(batch: Batch, id: EnvelopeId): Result<void> {
   if (!envelope) return notFound('envelope', id)
   if (!onItsWay(envelope)) return invalidState(`${id} is not on its way any more.`)
   const sender = knownWorkspace(batch.run, envelope.from)
-  batch.add('envelope_undeliverable', sender, 'protocol', {
-    envelope_id: id,
-    from: envelope.from,
-    to: envelope.to,
-    reason: DELIVERY_EXHAUSTED,
-    timestamp: batch.at,
-  })
+  writeUndelivered(batch, envelope, DELIVERY_EXHAUSTED)
   const receiver = knownWorkspace(batch.run, envelope.to)
   const notice = writeEmitted(batch, receiver, {
     type: 'failed',

@@ -41,7 +41,6 @@ const EnvelopeDraftSchema = Type.Object(
     rights: Type.Optional(Type.Array(ListedRightSchema, { maxItems: kernelLimits.envelopeRights })),
     priority: Type.Optional(Type.Enum([...ENVELOPE_PRIORITIES])),
     from: Type.Optional(Type.String()),
-    /** A proof of the sender over what it hands in: `AgentHandle.seal` makes one. */
     integrity: Type.Optional(Integrity),
   },
   { additionalProperties: false },
@@ -55,7 +54,6 @@ export interface Payload {
   readonly attachments: readonly unknown[]
 }
 
-/** The envelope as the content store keeps it: every field but its status. */
 export interface EnvelopeRecord {
   readonly id: EnvelopeId
   readonly from: WorkspaceId
@@ -68,7 +66,6 @@ export interface EnvelopeRecord {
   readonly timestamp: string
   readonly origin: EventBody<'envelope_created'>['origin']
   readonly originator: string
-  /** Absent where this runtime makes no proofs: level 1. */
   readonly integrity?: Integrity
 }
 
@@ -81,18 +78,13 @@ export interface Envelope {
   readonly inReplyTo: EnvelopeId | null
   readonly origin: EventBody<'envelope_created'>['origin']
   readonly originator: string
-  /** `seq` of the entry that recorded it. */
   readonly seq: number
   status: EnvelopeState
   /** The whole record, until the envelope is consumed or can no longer be; after that the content store has it. */
   record: EnvelopeRecord | undefined
   undeliverable: UndeliverableReason | undefined
-  /** The `envelope_delivery` gate that it waits at; its channel waits with it. */
   gate: GateId | undefined
-  /**
-   * Where the record is that a human's change at the gate left; the original stays under the envelope's own id
-   * (W-HWY-08).
-   */
+  /** The record as a human changed it at the gate; the original keeps the envelope's own id (W-HWY-08). */
   changed: ObjectId | undefined
   consumed: boolean
   /** It did not match its proof when it was to be consumed: nobody was handed it (AX-53). */
@@ -100,7 +92,40 @@ export interface Envelope {
   replies: EnvelopeId[] | undefined
 }
 
-/** Whether it is accepted and still on its way. */
 export function onItsWay(envelope: Envelope): boolean {
   return envelope.status === 'validated' && envelope.undeliverable === undefined
+}
+
+export type Inbox = Record<EnvelopePriority, EnvelopeId[]>
+
+const ORDER = ENVELOPE_PRIORITIES.toReversed()
+
+export function emptyInbox(): Inbox {
+  return { normal: [], urgent: [], blocking: [] }
+}
+
+export function inboxSize(inbox: Inbox | undefined): number {
+  return inbox === undefined ? 0 : inbox.normal.length + inbox.urgent.length + inbox.blocking.length
+}
+
+export function inboxOrder(inbox: Inbox | undefined): EnvelopeId[] {
+  return inbox === undefined ? [] : ORDER.flatMap(priority => inbox[priority])
+}
+
+export function inboxNext(inbox: Inbox | undefined): EnvelopeId | undefined {
+  for (const priority of ORDER) {
+    const next = inbox?.[priority][0]
+    if (next !== undefined) return next
+  }
+  return undefined
+}
+
+export function removeFromInbox(inbox: Inbox, envelope: EnvelopeId): void {
+  for (const priority of ORDER) {
+    const index = inbox[priority].indexOf(envelope)
+    if (index >= 0) {
+      inbox[priority].splice(index, 1)
+      return
+    }
+  }
 }

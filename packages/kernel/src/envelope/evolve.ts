@@ -1,38 +1,16 @@
 // What envelope entries do to the state.
-import type { EnvelopeId, WorkspaceId } from '@parley/core'
-import { invariant } from '@parley/core'
+import { type EnvelopeId, invariant, type WorkspaceId } from '@parley/core'
 import { countDelivered } from '../budget/charge.ts'
-import type { Folds } from '../fold.ts'
-import { answerLost } from '../highway/escalation-evolve.ts'
+import { answerLost } from '../highway/escalation.ts'
 import { claim } from '../objects.ts'
-import { ticksOf } from '../recovery/trace.ts'
-import { knownWorkspace, type Run } from '../run/run.ts'
-import { dropTermination, loseTermination, startTermination, tellTermination } from '../workspace/termination.ts'
-import type { Envelope, EnvelopeRecord } from './envelope.ts'
-import { emptyInbox } from './inbox.ts'
+import { type Folds, knownWorkspace, type Run, ticksOf } from '../run/run.ts'
+import { dropTermination, loseTermination, startTermination, tellTermination } from '../workspace/terminate.ts'
+import { type Envelope, type EnvelopeRecord, emptyInbox } from './envelope.ts'
 
 export const envelopeFolds: Folds = {
   envelope_created(run, body) {
     const record = claim<EnvelopeRecord>(run, body.envelope_id, 'envelope')
-    const envelope: Envelope = {
-      id: record.id,
-      from: record.from,
-      to: record.to,
-      type: record.type,
-      priority: record.priority,
-      inReplyTo: record.in_reply_to,
-      origin: record.origin,
-      originator: record.originator,
-      seq: run.seq,
-      status: 'validated',
-      record,
-      undeliverable: undefined,
-      gate: undefined,
-      changed: undefined,
-      consumed: false,
-      forged: false,
-      replies: undefined,
-    }
+    const envelope = envelopeOf(run, record, 'validated', record)
     run.envelopes.set(envelope.id, envelope)
     run.undelivered++
     const receiver = knownWorkspace(run, record.to)
@@ -86,26 +64,37 @@ export const envelopeFolds: Folds = {
       answerLost(run, id)
       return
     }
-    run.envelopes.set(id, {
-      id,
-      from: body.from as WorkspaceId,
-      to: (body.to ?? '') as WorkspaceId,
-      type: body.type ?? '',
-      priority: 'normal',
-      inReplyTo: null,
-      origin: 'agent',
-      originator: '',
-      seq: run.seq,
-      status: 'rejected',
-      record: undefined,
-      undeliverable: undefined,
-      gate: undefined,
-      changed: undefined,
-      consumed: false,
-      forged: false,
-      replies: undefined,
-    })
+    const { from, to, type } = body
+    const lost = { id, from, to: to ?? '', type: type ?? '', priority: 'normal', in_reply_to: null, origin: 'agent' }
+    run.envelopes.set(id, envelopeOf(run, { ...lost, originator: '' } as EnvelopeRecord, 'rejected', undefined))
   },
+}
+
+function envelopeOf(
+  { seq }: Run,
+  { id, from, to, type, priority, in_reply_to: inReplyTo, origin, originator }: EnvelopeRecord,
+  status: Envelope['status'],
+  record: EnvelopeRecord | undefined,
+): Envelope {
+  return {
+    id,
+    from,
+    to,
+    type,
+    priority,
+    inReplyTo,
+    origin,
+    originator,
+    seq,
+    status,
+    record,
+    undeliverable: undefined,
+    gate: undefined,
+    changed: undefined,
+    consumed: false,
+    forged: false,
+    replies: undefined,
+  }
 }
 
 function leaveChannel(run: Run, id: string): Envelope {

@@ -1,21 +1,14 @@
-// The proof of an envelope (W-SEC-07, AMB-17): over every field but `status` and `integrity`, with the sender's key. It
-// is made when the runtime has assigned the last field, and checked again before placement (W-ENV-08). A sender may
-// bring a proof of its own over what it hands in (W-ENV-05 check 3), so that nothing between it and the runtime changes
-// a word.
+// The proof of an envelope (W-SEC-07, AMB-17, W-ENV-08), and a sender's own of its draft (W-ENV-05 check 3).
 import { timingSafeEqual } from 'node:crypto'
 import { type EnvelopeId, ok, type Result, type WorkspaceId } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
-import type { Proof, Proofs } from '../integrity/proofs.ts'
-import { tryToProve, type Violation, violationOf } from '../integrity/verify.ts'
+import { type Proof, type Proofs, tryToProve, type Violation, violationOf } from '../integrity/proofs.ts'
 import { deepFreeze } from '../plain.ts'
 import { invalidArgument, refusal } from '../refusal.ts'
 import { type Envelope, type EnvelopeDraft, type EnvelopeRecord, envelopeDrafts } from './envelope.ts'
 
-/**
- * The record with its proof, where this runtime makes any. Whatever writes or changes an envelope's record goes through
- * here.
- */
+/** Adds the proof, where this runtime makes any. Every write of an envelope's record goes through here. */
 export function sealed(batch: Batch, record: EnvelopeRecord): EnvelopeRecord {
   const { proofs } = batch.context
   if (!proofs) return record
@@ -24,10 +17,7 @@ export function sealed(batch: Batch, record: EnvelopeRecord): EnvelopeRecord {
   return whole
 }
 
-/**
- * Records that this process proved and froze: they cannot have changed since, so that their proof holds without being
- * made again.
- */
+/** Records that this process proved and froze: they cannot have changed, so their proof still holds. */
 const sealedHere = new WeakSet<object>()
 
 /** Everything that a record brings is under its proof, also a field that should not be there. */
@@ -36,10 +26,7 @@ function provenFields(record: object): object {
   return fields
 }
 
-/**
- * What a sender proves: its own fields, with the defaults in place, and who it is. What an agent sealed is of no use to
- * its successor.
- */
+/** The sender's fields with defaults, and its identity: what an agent sealed is of no use to its successor. */
 function proveDraft(proofs: Proofs, { from, agent }: Sender, draft: EnvelopeDraft): Proof {
   const { to, type, payload, in_reply_to = null, rights = [], priority = 'normal' } = draft
   const { format, content, attachments = [] } = payload
@@ -61,7 +48,6 @@ export interface Sender {
   readonly agent: string
 }
 
-/** A draft with the proof of its sender. */
 export function sealDraft(proofs: Proofs | undefined, sender: Sender, draft: unknown): Result<EnvelopeDraft> {
   if (!proofs) return refusal('unsupported', 'This runtime has no secret, and so it makes no proofs.')
   const checked = envelopeDrafts.check(draft)
@@ -69,10 +55,7 @@ export function sealDraft(proofs: Proofs | undefined, sender: Sender, draft: unk
   return ok({ ...checked.value, integrity: proveDraft(proofs, sender, checked.value) })
 }
 
-/**
- * The proof that a submission brings. What it should have been is not recorded: that would be a valid proof of what was
- * forged.
- */
+/** Never records the expected proof: that would be a valid proof of the forgery. */
 export function draftViolation(proofs: Proofs, sender: Sender, draft: EnvelopeDraft): Violation | undefined {
   const claimed = draft.integrity
   if (!claimed) return undefined
@@ -89,7 +72,6 @@ function same(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-/** The proof once more, before placement: of what the transport handed in, otherwise of the record itself. */
 export function arrivalViolation(
   batch: Batch,
   envelope: Envelope,
@@ -102,7 +84,11 @@ export function arrivalViolation(
   if (!recorded || !brought) return { violation: 'proof_missing', expected: recorded?.proof ?? null, actual: null }
   // The one on record counts: an earlier version of what a human changed since (W-HWY-08) has a valid proof too.
   if (brought.proof !== recorded.proof || brought.algorithm !== recorded.algorithm)
-    return { violation: 'hash_mismatch', expected: recorded.proof, actual: digest(brought.proof) }
+    return {
+      violation: 'hash_mismatch',
+      expected: recorded.proof,
+      actual: clip(brought.proof, bodyLimits.digestLength) || null,
+    }
   if (sealedHere.has(arrived as object)) return undefined
   return violationOf(recorded, tryToProve(proofs, envelope.from, provenFields(arrived as object)))
 }
@@ -121,10 +107,6 @@ export function consumptionViolation(
 ): Violation | undefined {
   if (!context.proofs || !record || sealedHere.has(record)) return undefined
   return recordViolation(context.proofs, id, record)
-}
-
-function digest(text: string): string | null {
-  return text === '' ? null : clip(text, bodyLimits.digestLength)
 }
 
 /** What a transport hands in has any shape. */

@@ -3,11 +3,10 @@ import { type EnvelopeId, type GateId, ok, type Result, type WorkspaceId } from 
 import { bodyLimits, type EventBody } from '@parley/trail/events'
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { gate } from '../highway/gate.ts'
-import { type Violation, writeViolation } from '../integrity/verify.ts'
+import { type Violation, writeViolation } from '../integrity/proofs.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
-import { mayMint } from '../port-right/decide.ts'
-import { writeRight } from '../port-right/defaults.ts'
+import { mayMint, writeRight } from '../port-right/decide.ts'
 import { heldRight, type PortRight, sendRight } from '../port-right/port-right.ts'
 import { limitReached, type Refusal, refusal } from '../refusal.ts'
 import { maySend, type Relation } from '../role/matrix.ts'
@@ -18,21 +17,18 @@ import { draftViolation, sealed } from './proof.ts'
 
 export interface Sent {
   readonly envelope: EnvelopeId
-  /** The gate that its delivery waits at. */
   readonly gate?: GateId
 }
 
 interface Accepted {
   readonly draft: EnvelopeDraft
   readonly receiver: Workspace
-  /** Undefined for what needs none. */
   readonly right: PortRight | undefined
 }
 
 export interface Rejection {
   readonly reason: EventBody<'envelope_rejected'>['reason']
   readonly message: string
-  /** Recorded before the rejection. */
   readonly violation?: Violation
 }
 
@@ -40,14 +36,9 @@ export interface Rejection {
 export interface Composed {
   /** The id of a directive that was promised at creation (W-WS-07). */
   readonly reserved?: EnvelopeId
-  /** Writes what precedes the record of the envelope. */
   readonly accepted?: () => void
-  /**
-   * `none`: it needs no right and uses none up (W-TERM-02). `minted`: a sender without one makes itself one for this
-   * envelope.
-   */
+  /** `none`: needs no right and uses none up (W-TERM-02). `minted`: makes one for this envelope where there is none. */
   readonly right?: 'none' | 'minted'
-  /** Header actor, where it is not the sender's agent that acts. */
   readonly actor?: string
 }
 
@@ -64,7 +55,6 @@ export function decideSend(batch: Batch, sender: Workspace, submitted: unknown, 
   return ok({ envelope: id, ...(typeof verdict === 'object' && { gate: verdict.waits }) })
 }
 
-/** Whether the run can take one more envelope. */
 export function mailLimit(run: Run): Refusal | undefined {
   if (run.envelopes.size >= kernelLimits.envelopes) return limitReached('envelopes in one run', kernelLimits.envelopes)
   if (run.undelivered >= kernelLimits.undelivered)
@@ -125,7 +115,6 @@ function check(batch: Batch, sender: Workspace, submitted: unknown, without?: Co
   return { draft, receiver, right }
 }
 
-/** Check 2, as far as it is the same for what humans inject. */
 export function structured(batch: Batch, sender: Workspace, submitted: unknown): EnvelopeDraft | Rejection {
   const structure = envelopeDrafts.check(submitted)
   if (!structure.ok) return invalid(structure.error.message)
@@ -170,12 +159,10 @@ function write(
   })
 }
 
-/** An envelope that passed its checks, and what the runtime says of it. */
 interface Approved extends Pick<EnvelopeRecord, 'id' | 'origin' | 'originator'> {
   readonly draft: EnvelopeDraft
 }
 
-/** Stores the envelope with its proof and records it. */
 export function writeCreated(batch: Batch, sender: Workspace, approved: Approved, actor: string): void {
   const { id, draft, origin, originator } = approved
   const record = sealed(batch, {

@@ -1,5 +1,4 @@
-// How a person answers an escalation (W-HWY-22): by mail to the agent, by ending its work, or by leaving it to the
-// coordinator.
+// Answers to escalations (W-HWY-22): mail to the agent, the end of its work, or delegation to the coordinator.
 import { compile, ok, type Result, type SignalId, type Static, Type } from '@parley/core'
 import type { Batch } from '../batch.ts'
 import { type Envelope, PayloadSchema } from '../envelope/envelope.ts'
@@ -19,10 +18,7 @@ export type EscalationAnswer = Static<typeof EscalationAnswerSchema>
 
 const validator = compile(EscalationAnswerSchema, { name: 'answer' })
 
-/**
- * What the content store keeps of an answer by envelope, so that the envelope's arrival ends the escalation after a
- * restart too.
- */
+/** Stored, so that the envelope's arrival ends the escalation after a restart too. */
 export interface AnswerRecord extends EscalationReply {
   readonly signal: SignalId
 }
@@ -94,7 +90,6 @@ function decideReply(
   return sent
 }
 
-/** After the arrival of mail from a person: the escalation that it answers ends. */
 export function writeAnswered(batch: Batch, envelope: Envelope): void {
   if (envelope.origin !== 'human') return
   for (const escalation of batch.run.escalations.values())

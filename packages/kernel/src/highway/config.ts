@@ -1,5 +1,4 @@
-// The highway's configuration (W-HWY-01, -14, -15): four capabilities, each switchable; three presets; overrides per
-// gate. A draft expands into a configuration with everything said before the run starts, and the run keeps that.
+// The highway's configuration (W-HWY-01, -14, -15): a preset and explicit fields expand into what the run keeps.
 import { compile, ok, type Result, type Static, Type } from '@parley/core'
 import {
   ESCALATION_FALLBACKS,
@@ -14,14 +13,12 @@ import { invalidArgument } from '../refusal.ts'
 export const HIGHWAY_PRESETS = ['autonomous', 'supervised', 'gated'] as const
 export type HighwayPreset = (typeof HIGHWAY_PRESETS)[number]
 
-/** How one gate stands: off, or on with its timeout (null: none) and fallback. */
 export interface GateSetting {
   readonly on: boolean
   readonly timeout: number | null
   readonly fallback: GateFallback
 }
 
-/** A configuration with everything said: what presets and drafts expand into. */
 export interface Highway {
   /** False: this run has no highway at all, as below level 2; every draft is approved at once. */
   readonly enabled: boolean
@@ -85,7 +82,6 @@ const ConfigurationSchema = Type.Object(
 )
 export type HighwayConfiguration = Static<typeof ConfigurationSchema>
 
-/** How a run is configured: a preset by name, a configuration, or no highway at all. */
 export type HighwayDraft = HighwayPreset | 'off' | HighwayConfiguration
 
 const validator = compile(ConfigurationSchema, { name: 'highway' })

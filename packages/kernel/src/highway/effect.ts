@@ -4,7 +4,8 @@ import type { Batch } from '../batch.ts'
 import { onItsWay } from '../envelope/envelope.ts'
 import { writeConflictDecided } from '../integration/conflict.ts'
 import { writeIntegrationDecided } from '../integration/gated.ts'
-import { integratorOf } from '../integration/salvage-record.ts'
+import { integratorOf } from '../integration/integration.ts'
+import { writeTurnedBack } from '../lifecycle/transition.ts'
 import { invalidState, type Refusal } from '../refusal.ts'
 import { knownWorkspace } from '../run/run.ts'
 import { decideCancelTask, writeApproved } from '../task/decide.ts'
@@ -16,10 +17,8 @@ import { decideAbort } from '../workspace/failure.ts'
 import { decideTerminate } from '../workspace/terminate.ts'
 import type { GateModifications, Paused, Resolution } from './gate.ts'
 
-/** Who ended a gate and how, as far as its effect depends on it. */
 export type Ending = Pick<Resolution, 'action' | 'actor' | 'modifications'>
 
-/** Approved, perhaps with changes: the ordinary operation, with its gate behind it. */
 export function carryOut(batch: Batch, waiting: Paused, { actor, modifications }: Ending): Result<unknown> {
   const paused = modifications ? withChanges(waiting, modifications) : waiting
   switch (paused.type) {
@@ -78,7 +77,7 @@ export function drop(batch: Batch, paused: Paused, actor: string): void {
       writeGateRejected(batch, knownWorkspace(batch.run, paused.caller))
       return
     case 'envelope_delivery':
-      writeEnvelopeRejected(batch, paused.envelope)
+      turnBack(batch, paused.envelope)
       return
     case 'integration':
       writeIntegrationDecided(batch, paused, 'reject', actor)
@@ -100,53 +99,15 @@ function draft(batch: Batch, id: TaskId): Result<Task> {
   return invalidState(`The task ${id} is ${task?.status ?? 'unknown'}, no draft any more.`)
 }
 
-/** W-ENV-04: rejected after validation. */
-function writeEnvelopeRejected(batch: Batch, id: EnvelopeId): void {
-  const envelope = batch.run.envelopes.get(id)
-  if (!envelope || !onItsWay(envelope)) return
-  const { from, to, type } = envelope
-  batch.add('envelope_rejected', knownWorkspace(batch.run, from), 'protocol', {
-    envelope_id: id,
-    from,
-    to,
-    type,
-    reason: 'gate_rejected_by_human',
-    timestamp: batch.at,
-  })
+/** Tasks and envelopes change in the state itself (highway/evolve.ts). */
+function withChanges(paused: Paused, changed: GateModifications): Paused {
+  if (paused.type === 'workspace_create') return { ...paused, draft: { ...(paused.draft as object), ...changed } }
+  if (paused.type === 'integration' || paused.type === 'conflict_resolution') return { ...paused, ...changed } as Paused
+  // The code on the trail stays what it was; the accompanying text is in the answer (W-HWY-08).
+  return paused
 }
 
-/**
- * What a human changed, as `gate_resolved` records it. Tasks and envelopes change in the state itself
- * (highway/evolve.ts).
- */
-function withChanges(paused: Paused, changed: GateModifications): Paused {
-  switch (paused.type) {
-    case 'workspace_create': {
-      const { budget, priority, visibility } = changed
-      return {
-        ...paused,
-        draft: {
-          ...(paused.draft as object),
-          ...(budget && { budget }),
-          ...(priority && { priority }),
-          ...(visibility && { visibility }),
-        },
-      }
-    }
-    case 'integration':
-      return { ...paused, strategy: changed.strategy ?? paused.strategy }
-    case 'conflict_resolution':
-      return {
-        ...paused,
-        strategy: changed.strategy ?? paused.strategy,
-        resolution: changed.resolution ?? paused.resolution,
-      }
-    // The code on the trail stays what it was; the accompanying text is in the answer (W-HWY-08).
-    case 'workspace_abort':
-    case 'task_approval':
-    case 'envelope_delivery':
-      return paused
-    default:
-      return assertNever(paused)
-  }
+function turnBack(batch: Batch, id: EnvelopeId): void {
+  const envelope = batch.run.envelopes.get(id)
+  if (envelope && onItsWay(envelope)) writeTurnedBack(batch, envelope, 'gate_rejected_by_human')
 }

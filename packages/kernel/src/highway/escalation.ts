@@ -1,24 +1,34 @@
-// Escalations (W-HWY-20 to -22, W-SIG-12): an agent asks the owner of its workspace. Whom it waits for is the owner at
-// each moment; how that user stands decides whether it is with them, queued or rejected.
-import { deadline, durationMs, type EnvelopeId, type SignalId, type Ticks, type WorkspaceId } from '@parley/core'
+// Escalations (W-HWY-20 to -22, W-SIG-12): an agent, or the coordinator (§6.5, §10.1), asks the present owner of a
+// workspace, who may be there, away or gone.
+import {
+  deadline,
+  durationMs,
+  type EnvelopeId,
+  ok,
+  type Result,
+  type SignalId,
+  type Ticks,
+  type WorkspaceId,
+} from '@parley/core'
 import type { EscalationResponse, WorkspaceState } from '@parley/trail/events'
-import type { Batch, UserDirectory } from '../batch.ts'
+import { actorOf, type Batch, clip, type UserDirectory } from '../batch.ts'
 import { decideSend } from '../envelope/send.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
-import { limitReached, type Refusal } from '../refusal.ts'
+import { isText } from '../plain.ts'
+import { invalidArgument, invalidState, limitReached, type Refusal } from '../refusal.ts'
 import { knownWorkspace, type Run, rootOf } from '../run/run.ts'
 import { byProtocol, writeFailure } from '../workspace/failure.ts'
-import { isRoot, type Workspace } from '../workspace/workspace.ts'
+import { operand } from '../workspace/operation.ts'
+import { ended, isRoot, type Workspace } from '../workspace/workspace.ts'
+import type { AnswerRecord } from './answer.ts'
 
 export interface Escalation {
   readonly signal: SignalId
   readonly workspace: WorkspaceId
   readonly reason: string
   readonly received: Ticks
-  /** Its addressee was away when it came. */
   readonly queued: boolean
-  /** An envelope that answers it is on its way; with its arrival the escalation ends. */
   answer: EscalationReply | undefined
 }
 
@@ -39,7 +49,6 @@ export function availability(users: UserDirectory | undefined, addressee: string
   return state === 'deactivated' ? 'gone' : 'away'
 }
 
-/** When its fallback acts; undefined where it waits without end, or is answered already. */
 export function escalationDeadline(run: Run, escalation: Escalation): Ticks | undefined {
   const { timeout } = run.highway.escalation
   if (timeout === null || escalation.answer) return undefined
@@ -55,13 +64,11 @@ export function firstEscalationDeadline(run: Run): Ticks | undefined {
   return undefined
 }
 
-/** Whether the highway can take one more; asked before the signal is recorded. */
 export function escalationLimit(run: Run): Refusal | undefined {
   const full = run.highway.escalation.enabled && run.escalations.size >= kernelLimits.openEscalations
   return full ? limitReached('escalations that wait', kernelLimits.openEscalations) : undefined
 }
 
-/** After the signal of a workspace was recorded and delivered: the highway's part. */
 export function writeEscalated(batch: Batch, from: Workspace, signal: SignalId, reason: string): void {
   const { highway } = batch.run
   // W-LIFE-04: what comes from a sealed workspace is on record only.
@@ -69,7 +76,6 @@ export function writeEscalated(batch: Batch, from: Workspace, signal: SignalId, 
   writeReceived(batch, from, signal, reason, 'protocol')
 }
 
-/** A question about a workspace goes to its owner, as the owner stands. */
 export function writeReceived(batch: Batch, from: Workspace, signal: SignalId, reason: string, actor: string): void {
   const { highway } = batch.run
   const addressee = from.owner
@@ -85,10 +91,7 @@ export function writeReceived(batch: Batch, from: Workspace, signal: SignalId, r
   if (standing === 'away' && highway.escalation.timeout !== null) writeOverflow(batch, addressee)
 }
 
-/**
- * W-HWY-21: the queue of a user has a bound. One more has come just now; the oldest beyond the bound run their fallback
- * at once.
- */
+/** W-HWY-21: with the newest one, the oldest beyond the user's bound run their fallback at once. */
 function writeOverflow(batch: Batch, addressee: string): void {
   const bound = batch.context.escalationQueue ?? kernelDefaults.escalationQueue
   const queue = waitingFor(batch.run, addressee).filter(({ queued }) => queued)
@@ -100,7 +103,6 @@ function writeOverflow(batch: Batch, addressee: string): void {
   }
 }
 
-/** What waits for a user now, in order of receipt. */
 export function waitingFor(run: Run, addressee: string): readonly Escalation[] {
   return [...run.escalations.values()].filter(
     ({ workspace, answer }) => !answer && knownWorkspace(run, workspace).owner === addressee,
@@ -188,4 +190,43 @@ export function writeResolved(
     response_type: response,
     ...(ref !== undefined && { response_ref: ref }),
   })
+}
+
+export interface Consulted {
+  readonly signal: SignalId
+}
+
+export function decideConsult(
+  batch: Batch,
+  caller: Workspace,
+  request: { readonly workspace: unknown; readonly reason: unknown },
+): Result<Consulted> {
+  const target = operand(batch, caller, 'consult', request.workspace)
+  if (!target.ok) return target
+  const { reason } = request
+  if (!isText(reason)) return invalidArgument('A question to a person needs a reason.')
+  if (ended(target.value))
+    return invalidState(`${target.value.id} is ${target.value.status}; there is nothing to ask about it.`)
+  if (!batch.run.highway.escalation.enabled)
+    return invalidState('This run takes no questions to people: its escalations are switched off.')
+  const full = escalationLimit(batch.run)
+  if (full) return full
+  const signal = batch.newId<SignalId>('sig')
+  writeReceived(batch, target.value, signal, clip(reason, kernelLimits.reasonLength), actorOf(caller))
+  return ok({ signal })
+}
+
+export function answerEscalation(run: Run, { signal, user, envelope }: AnswerRecord): void {
+  const escalation = run.escalations.get(signal)
+  if (escalation) escalation.answer = { user, envelope }
+}
+
+export function answerLost(run: Run, envelope: string): void {
+  for (const escalation of run.escalations.values())
+    if (escalation.answer?.envelope === envelope) escalation.answer = undefined
+}
+
+export function dropEscalations(run: Run, workspace: Workspace): void {
+  for (const { signal, workspace: from } of run.escalations.values())
+    if (from === workspace.id) run.escalations.delete(signal)
 }

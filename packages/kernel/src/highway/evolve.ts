@@ -4,17 +4,16 @@ import {
   type GraphId,
   invariant,
   type ObjectId,
-  parseTimestamp,
+  type SignalId,
   type TaskId,
   type WorkspaceId,
 } from '@parley/core'
 import type { EventBody, TaskPriority } from '@parley/trail/events'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
-import type { Folds } from '../fold.ts'
 import { countProposal } from '../integration/conflict-record.ts'
 import { kernelLimits } from '../limits.ts'
 import { claim } from '../objects.ts'
-import type { Run } from '../run/run.ts'
+import { type Folds, type Run, ticksOf } from '../run/run.ts'
 import type { TaskText } from '../task/task.ts'
 import { type Gate, type GateModifications, type GateRecord, guardKey } from './gate.ts'
 
@@ -22,8 +21,7 @@ export const highwayFolds: Folds = {
   gate_triggered(run, body, entry) {
     const id = body.gate_id as GateId
     const { paused } = claim<GateRecord>(run, id, 'gate')
-    const opened = parseTimestamp(entry.timestamp)
-    invariant(opened !== undefined, 'a recorded timestamp is well-formed')
+    const opened = ticksOf(entry)
     run.gates.set(id, {
       id,
       type: body.gate_type,
@@ -49,7 +47,7 @@ export const highwayFolds: Folds = {
     const waiting = run.gates.get(body.gate_id as GateId)
     if (!waiting) return
     remember(run, waiting, body)
-    if (body.fallback_action === 'escalate_to_coordinator') waiting.handedOver = parseTimestamp(entry.timestamp)
+    if (body.fallback_action === 'escalate_to_coordinator') waiting.handedOver = ticksOf(entry)
   },
 
   gate_resolved(run, body) {
@@ -63,12 +61,18 @@ export const highwayFolds: Folds = {
     }
     if (body.modifications) change(run, ended, body.modifications)
   },
+
+  escalation_received(run, { signal_id, workspace, reason, queued }, entry) {
+    const signal = signal_id as SignalId
+    const received = ticksOf(entry)
+    const from = workspace as WorkspaceId
+    run.escalations.set(signal, { signal, workspace: from, reason, received, queued, answer: undefined })
+  },
+
+  escalation_resolved: (run, body) => void run.escalations.delete(body.signal_id as SignalId),
 }
 
-/**
- * W-HWY-11: what a fallback decided about a subject holds for the rest of the run, as far as there is room to remember
- * it.
- */
+/** W-HWY-11: what a fallback decided holds for the rest of the run, as far as there is room to remember it. */
 function remember(run: Run, { id, type, subject }: Gate, body: EventBody<'gate_timeout'>): void {
   run.guards.set(guardKey(type, subject), { gate: id, fallback: body.fallback_action })
   const [oldest] = run.guards.keys()

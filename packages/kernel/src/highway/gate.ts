@@ -7,7 +7,6 @@ import {
   type GateId,
   type GraphId,
   invariant,
-  parseTimestamp,
   type Result,
   type TaskId,
   type Ticks,
@@ -18,11 +17,10 @@ import type { Batch } from '../batch.ts'
 import type { AgentCommand } from '../command.ts'
 import { kernelLimits } from '../limits.ts'
 import { limitReached, type Refusal, refusal } from '../refusal.ts'
-import { knownWorkspace, type Run } from '../run/run.ts'
+import { knownWorkspace, type Run, ticksOf } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import { addresseeOf, referenceTo, subjectOf, type TaskSubject } from './subject.ts'
 
-/** What is paused, with everything that it takes to carry it out. Callers' drafts are kept as they came. */
 export type Paused =
   | { readonly type: 'task_approval'; readonly task: TaskId }
   | { readonly type: 'workspace_create'; readonly caller: WorkspaceId; readonly draft: unknown }
@@ -32,11 +30,8 @@ export type Paused =
       readonly caller: WorkspaceId
       readonly source: WorkspaceId
       readonly strategy: string
-      /** The caller asked to accept at once, not only to begin. */
       readonly accept: boolean
-      /** What else begin and accept take (integration/integration.ts). */
       readonly basis?: string
-      /** The source has failed, and this checkpoint of it is to be saved. */
       readonly mode?: 'salvage'
       readonly checkpoint?: CheckpointId
       readonly result?: unknown
@@ -48,7 +43,6 @@ export type Paused =
       readonly source: WorkspaceId
       readonly mode?: 'salvage'
       readonly conflict: string
-      /** How many proposals for this conflict came before. */
       readonly proposal: number
       readonly strategy: string
       readonly resolution: string
@@ -58,14 +52,12 @@ export type Paused =
       readonly caller: WorkspaceId
       readonly workspace: WorkspaceId
       readonly reason: string
-      /** Where it is part of a larger operation: a batch abort, the cancelling of a task. */
       readonly group?: string
       readonly task?: TaskId
       /** It is asked to wind down first (W-TERM-01). */
       readonly grace?: { readonly period: number; readonly reason: string }
     }
 
-/** A gate that waits. */
 export interface Gate {
   readonly id: GateId
   readonly type: GateType
@@ -76,7 +68,6 @@ export interface Gate {
   readonly graph: GraphId | null
   readonly timeout: number | null
   readonly fallback: GateFallback
-  /** Whom it was addressed to when it opened. */
   readonly addressee: string
   readonly opened: Ticks
   readonly paused: Paused
@@ -84,19 +75,16 @@ export interface Gate {
   handedOver: Ticks | undefined
 }
 
-/** What the content store keeps under the gate's id. */
 export interface GateRecord {
   readonly subject: unknown
   readonly paused: Paused
 }
 
-/** How an earlier gate about the same subject ended by fallback. */
 export interface Guard {
   readonly gate: GateId
   readonly fallback: GateFallback
 }
 
-/** How a gate ended, and what came of what it held up. */
 export interface GateOutcome {
   readonly gate: GateId
   readonly type: GateType
@@ -104,9 +92,7 @@ export interface GateOutcome {
   /** A `user_id`, `system` for the coordinator, `fallback` or `protocol`. */
   readonly actor: string
   readonly reason: string | undefined
-  /** Whose request it held up; undefined for a task, which is the coordinator's. */
   readonly asked: WorkspaceId | undefined
-  /** What carrying it out came to, as the operation itself answers; absent where nothing was carried out. */
   readonly result: Result<unknown> | undefined
 }
 
@@ -115,7 +101,6 @@ export type GateVerdict = 'proceed' | 'rejected' | { readonly waits: GateId }
 
 /** The answer of an operation that the guard may turn into nothing: what came of it (W-HWY-11). */
 export interface GuardedOutcome {
-  /** `rejected`: a fallback rejected the same request before, and nothing was done. */
   readonly outcome: 'applied' | 'rejected'
 }
 
@@ -125,11 +110,7 @@ export interface GateOptions {
   readonly injectedBy?: string | undefined
 }
 
-/**
- * Asked right before a transition that can be gated, after its ordinary checks. Opens the gate where one stands in the
- * way. `always`: even where this type of gate is off (W-INT-12, `escalate`). `task`: the draft that a `task_approval`
- * gate is about, and `injectedBy` the user whose wish it comes from.
- */
+/** Opens the gate that stands in the way of a transition, if any. `always`: even where its type is off (W-INT-12). */
 export function gate(batch: Batch, paused: Paused, options: GateOptions = {}): GateVerdict {
   const { run } = batch
   const setting = run.highway.gates[paused.type]
@@ -148,9 +129,8 @@ export function gate(batch: Batch, paused: Paused, options: GateOptions = {}): G
   const place = { paused, workspace, graph }
   const addressee = addresseeOf(run, batch.context.users, place, options.injectedBy)
   const record: GateRecord = { subject: about.value, paused }
+  const opened = ticksOf({ timestamp: batch.at })
   const { timeout, fallback } = setting
-  const opened = parseTimestamp(batch.at)
-  invariant(opened !== undefined, 'the batch stamps its entries')
   batch.store('gate', id, record)
   batch.add('gate_triggered', about.workspace, 'protocol', {
     gate_id: id,
@@ -213,7 +193,7 @@ export interface Resolution {
   readonly modifications?: GateModifications | undefined
 }
 
-/** The end of a gate. What it held up is carried out, dropped or failed by whoever calls this, behind this entry. */
+/** To be called before what the gate held up is carried out or dropped. */
 export function writeResolved(batch: Batch, ended: Gate, resolution: Resolution): void {
   const { action, actor, reason, modifications } = resolution
   batch.add('gate_resolved', workspaceOfGate(batch.run, ended), actor, {
@@ -247,19 +227,16 @@ function askedBy(run: Run, paused: Paused): WorkspaceId | undefined {
   return paused.type === 'task_approval' ? undefined : paused.caller
 }
 
-/** Notes what carrying out the paused transition came to, for whoever asked for it. */
 export function noteResult(batch: Batch, ended: Gate, result: Result<unknown>): void {
   const outcome = batch.gatesEnded.get(ended.id)
   invariant(outcome, 'a gate ends before its effect')
   batch.gatesEnded.set(ended.id, { ...outcome, result })
 }
 
-/** Where its entries are filed; null for `task_approval`. */
 export function workspaceOfGate(run: Run, { workspace }: Gate): Workspace | null {
   return workspace === null ? null : knownWorkspace(run, workspace)
 }
 
-/** Gates that wait, by this batch's own entries too, in order of their opening. */
 export function* pendingGates(batch: Batch): Generator<Gate> {
   for (const gates of [batch.run.gates.values(), batch.gatesOpened])
     for (const each of gates) if (isPending(batch, each)) yield each
@@ -279,10 +256,7 @@ function isNew({ type }: Paused): boolean {
   return type === 'task_approval' || type === 'envelope_delivery'
 }
 
-/**
- * W-HWY-06: one queue for each addressee; what was handed to the coordinator stands in none. Returns how many are
- * ahead.
- */
+/** W-HWY-06: how many are ahead in the addressee's queue; gates handed to the coordinator are in none. */
 function enqueue(batch: Batch, addressee: string): number {
   batch.gateQueues ??= countQueues(batch)
   const queues = batch.gateQueues
@@ -307,7 +281,6 @@ export function guardKey(type: GateType, subject: string): string {
   return `${type} ${subject}`
 }
 
-/** Which gate a command may open; a resolution of a conflict asks for one even where the type is off. */
 const GATED_BY: { readonly [Type in AgentCommand['type']]?: GateType } = {
   submit_graph: 'task_approval',
   add_tasks: 'task_approval',
@@ -324,7 +297,6 @@ const GATED_BY: { readonly [Type in AgentCommand['type']]?: GateType } = {
   terminate: 'workspace_abort',
 }
 
-/** Gates are bounded: while too many wait, nothing that could open another is begun. */
 export function gatesFull(run: Run, { type }: AgentCommand): Refusal | undefined {
   if (run.gates.size < kernelLimits.pendingGates) return undefined
   const needed = GATED_BY[type]
@@ -332,10 +304,6 @@ export function gatesFull(run: Run, { type }: AgentCommand): Refusal | undefined
   return limitReached('gates that wait', kernelLimits.pendingGates)
 }
 
-/**
- * The answer to whoever asked for something that now waits. It is carried out when the gate is approved; a notice says
- * so.
- */
 export function gated(gate: GateId): Refusal {
   return refusal('gated', `This waits for a human: gate ${gate}.`, { gate })
 }

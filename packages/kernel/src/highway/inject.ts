@@ -97,10 +97,7 @@ function writeInjection(
   })
 }
 
-/**
- * W-USER-10: whether what `creator` makes may be called the answer to it. The root acts for everybody; a delegate got
- * mail of its own.
- */
+/** W-USER-10: whether `creator` may cite it: the root acts for everybody, a delegate only on its own mail. */
 export function mayCite(creator: Workspace, { origin, type, to, status }: Envelope): boolean {
   const injected = origin === 'human' && type === 'directive' && status !== 'rejected'
   return injected && (isRoot(creator) || to === creator.id)

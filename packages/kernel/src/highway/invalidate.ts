@@ -17,7 +17,6 @@ export function writeInvalidated(batch: Batch): void {
   for (const gate of [...pendingGates(batch)]) if (isInvalid(batch, gate, changes)) writeEnded(batch, gate)
 }
 
-/** To be called right before the root's terminal entry, or what must stand right before that. */
 export function writeGatesEnded(batch: Batch): void {
   for (const gate of [...pendingGates(batch)]) writeEnded(batch, gate)
 }
@@ -29,12 +28,10 @@ function writeEnded(batch: Batch, gate: Gate): void {
     writeMemberDecided(batch, paused.group, paused.workspace, false)
 }
 
-/** What this batch changed, as far as gates depend on it. */
 interface Changes {
   readonly states: ReadonlyMap<string, WorkspaceState>
   readonly tasks: ReadonlySet<string>
   readonly conflicts: ReadonlySet<string>
-  /** Sources of salvages that ended. */
   readonly salvages: ReadonlySet<string>
 }
 

@@ -56,7 +56,6 @@ const SCHEMAS = {
   workspace_abort: fields({ reason: Text }),
 }
 
-/** The fields that may be changed, for whoever shows a gate to a human. */
 export const MODIFIABLE = Object.fromEntries(
   Object.entries(SCHEMAS).map(([type, schema]) => [type, Object.keys(schema.properties)]),
 ) as unknown as { readonly [Type in GateType]: readonly string[] }

@@ -50,7 +50,6 @@ export function decideUserOperation(batch: Batch, command: UserOperation): Resul
   }
 }
 
-/** The workspace that a user names, if the user may do this to it. One that does not exist is in nobody's tree. */
 function operand(batch: Batch, user: string, rule: Rule, id: unknown): Result<Workspace> {
   const target = typeof id === 'string' ? workspaceOf(batch.run, id) : undefined
   const request = { ...rule, owned: !target || owns(user, target), ...(target && { target: target.id }) }

@@ -1,9 +1,9 @@
-// How gates end (W-HWY-07, -09, -10): by a human, by the coordinator, or by their fallback. The end is on record first;
-// then what the gate held up is carried out by the ordinary operation, checks included, since time has passed.
+// How gates end (W-HWY-07, -09, -10): first the record, then the ordinary operation with all its checks.
 import { durationMs, type GateId, ok, type Result } from '@parley/core'
 import { type Capability, GATE_ACTIONS, type GateType } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
 import { kernelLimits } from '../limits.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
 import { authorizeUser, inactiveUser } from '../user/authorize.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
@@ -46,10 +46,7 @@ export function decideResolveGate(batch: Batch, user: string, answer: GateAnswer
   const action = GATE_ACTIONS.find(each => each === answer.action)
   if (!action) return invalidArgument(`A gate is answered by one of ${GATE_ACTIONS.join(', ')}.`)
   const { reason } = answer
-  if (
-    reason !== undefined &&
-    (typeof reason !== 'string' || reason === '' || reason.length > kernelLimits.reasonLength)
-  )
+  if (reason !== undefined && !isText(reason, kernelLimits.reasonLength))
     return invalidArgument(`The reason is a text of 1 to ${kernelLimits.reasonLength} characters.`)
   if (action !== 'modify') {
     if (answer.modifications !== undefined)
@@ -61,7 +58,7 @@ export function decideResolveGate(batch: Batch, user: string, answer: GateAnswer
   return ok(writeEnd(batch, gate, { action, actor: user, reason, modifications: changed.value }))
 }
 
-/** Checked when the answer arrives, not when the gate opens: owners and capabilities may have changed since. */
+/** Owners and capabilities may have changed since the gate opened. */
 function authorizeAnswer(batch: Batch, user: string, gate: Gate) {
   return authorizeUser(batch, user, {
     ...CAPABILITIES[gate.type],
@@ -92,18 +89,13 @@ function notPending(gate: unknown): Result<never> {
 /** The coordinator's answer to a gate that its fallback handed over (W-HWY-10). */
 export function decideAnswerGate(batch: Batch, caller: Workspace, id: unknown, action: unknown): Result<GateOutcome> {
   if (!isRoot(caller))
-    return batch.deny(caller, {
-      capability: 'operation:answer_gate',
-      action: 'answer_gate',
-      reason: 'permission_denied',
+    return batch.denyOperation(caller, 'answer_gate', {
       message: `The ${caller.role} in ${caller.id} answers no gates; the coordinator does.`,
     })
   const gate = batch.run.gates.get(id as GateId)
   if (!gate) return notPending(id)
   if (gate.handedOver === undefined)
-    return batch.deny(caller, {
-      capability: 'operation:answer_gate',
-      action: 'answer_gate',
+    return batch.denyOperation(caller, 'answer_gate', {
       target: gate.id,
       reason: 'not_permitted',
       code: 'invalid_state',
@@ -130,7 +122,6 @@ export function writeGateDue(batch: Batch, gate: Gate): void {
   if (gate.fallback !== 'escalate_to_coordinator') writeEnd(batch, gate, { action: gate.fallback, actor: 'fallback' })
 }
 
-/** `gate_resolved`, then the effect. */
 function writeEnd(batch: Batch, gate: Gate, resolution: Resolution): GateOutcome {
   writeResolved(batch, gate, resolution)
   const effect = writeGateEffect(batch, gate, resolution)

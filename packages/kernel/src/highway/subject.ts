@@ -6,7 +6,7 @@ import type { Reference } from '@parley/trail/events'
 import type { Batch, UserDirectory } from '../batch.ts'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
 import { conflictAt } from '../integration/conflict-record.ts'
-import { openSalvage, SALVAGED_CONFIDENCE, salvageTarget } from '../integration/salvage-record.ts'
+import { openSalvage, SALVAGED_CONFIDENCE, salvageTarget } from '../integration/integration.ts'
 import { knownWorkspace, type Run, rootOf, workspaceOf } from '../run/run.ts'
 import type { TaskText } from '../task/task.ts'
 import type { WorkspaceDraft } from '../workspace/create.ts'
@@ -34,7 +34,6 @@ export interface TaskSubject extends TaskText {
   readonly status: 'draft'
 }
 
-/** `task`: the draft that a `task_approval` gate is about, which is as new as its gate. */
 export function subjectOf(batch: Batch, paused: Paused, task?: TaskSubject): Subject {
   const { run } = batch
   switch (paused.type) {
@@ -116,7 +115,6 @@ export function subjectOf(batch: Batch, paused: Paused, task?: TaskSubject): Sub
   }
 }
 
-/** The request itself: what its parent and owner will be is said, the rest is as the creator wrote it. */
 function creation(run: Run, caller: WorkspaceId, draft: WorkspaceDraft): Subject {
   const named = draft.parent === undefined ? undefined : workspaceOf(run, draft.parent)
   const parent = named ?? knownWorkspace(run, caller)
@@ -135,11 +133,7 @@ function bound(run: Run, { task }: Workspace): { readonly task: TaskId | null; r
   return { task, graph: task === null ? null : (run.tasks.get(task)?.graph ?? null) }
 }
 
-/**
- * W-HWY-23: whom a gate is addressed to now. The owner of the workspace concerned, which for a creation is the new one;
- * for a task the user whose injection produced its graph, if they may approve tasks. Whoever is deactivated is replaced
- * by the root's owner.
- */
+/** W-HWY-23: whom a gate is addressed to now; the root's owner takes the place of a deactivated user. */
 export function addresseeOf(
   run: Run,
   users: UserDirectory | undefined,

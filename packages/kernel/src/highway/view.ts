@@ -1,40 +1,15 @@
-// A gate that waits, as hosts show it (W-HWY-04, -06): everything that the human needs to decide, with whom it waits
-// for now.
-import { formatTimestamp, type GateId, type GraphId, type TaskId, type Timestamp, type WorkspaceId } from '@parley/core'
-import type { GateFallback, GateType } from '@parley/trail/events'
+// Gates and escalations that wait, as hosts show them (W-HWY-04, -06), with whom each waits for now.
+import { formatTimestamp } from '@parley/core'
 import type { UserDirectory } from '../batch.ts'
-import type { Run } from '../run/run.ts'
-import { type Gate, gateDeadline } from './gate.ts'
+import { knownWorkspace, type Run } from '../run/run.ts'
+import { availability, type Escalation, escalationDeadline } from './escalation.ts'
+import { type Gate, gateDeadline, modeOf } from './gate.ts'
 import { MODIFIABLE } from './modify.ts'
 import { addresseeOf } from './subject.ts'
 
-export interface GateView {
-  readonly id: GateId
-  readonly type: GateType
-  /** The whole subject, as it was when the gate opened. */
-  readonly subject: unknown
-  readonly subject_id: string
-  readonly workspace: WorkspaceId | null
-  readonly task_ref: TaskId | null
-  readonly graph_ref: GraphId | null
-  readonly timestamp: Timestamp
-  /** Milliseconds; null waits without end. */
-  readonly timeout: number | null
-  readonly fallback: GateFallback
-  /** When the fallback acts, or the coordinator's silence counts; null where it waits without end. */
-  readonly deadline: Timestamp | null
-  /** Whom it is addressed to now. */
-  readonly addressee: string
-  /** Nobody answered in time, and it fell to the coordinator; a human may still answer it. */
-  readonly handed_over: boolean
-  /** How many are ahead of it in its addressee's queue; the one with 0 is presented. */
-  readonly queue_position: number
-  /** What `modify` may change. */
-  readonly modifiable: readonly string[]
-}
+export type GateView = ReturnType<typeof viewGate> & { readonly subject: unknown }
 
-/** All that wait, in order of their opening; the subjects are the content store's. */
-export function viewGates(run: Run, users: UserDirectory | undefined): readonly Omit<GateView, 'subject'>[] {
+export function viewGates(run: Run, users: UserDirectory | undefined): readonly ReturnType<typeof viewGate>[] {
   const queues = new Map<string, number>()
   return [...run.gates.values()].map(gate => {
     const addressee = addresseeOf(run, users, gate)
@@ -44,9 +19,9 @@ export function viewGates(run: Run, users: UserDirectory | undefined): readonly 
   })
 }
 
-function viewGate(gate: Gate, addressee: string, ahead: number): Omit<GateView, 'subject'> {
+function viewGate(gate: Gate, addressee: string, ahead: number) {
   const deadline = gateDeadline(gate)
-  return {
+  return Object.freeze({
     id: gate.id,
     type: gate.type,
     subject_id: gate.subject,
@@ -56,15 +31,41 @@ function viewGate(gate: Gate, addressee: string, ahead: number): Omit<GateView, 
     timestamp: formatTimestamp(gate.opened),
     timeout: gate.timeout,
     fallback: gate.fallback,
+    /** When the fallback acts, or the coordinator's silence counts; null where it waits without end. */
     deadline: deadline === undefined ? null : formatTimestamp(deadline),
     addressee,
+    /** It fell to the coordinator; a human may still answer it. */
     handed_over: gate.handedOver !== undefined,
+    /** How many are ahead in its addressee's queue; the one with 0 is presented. */
     queue_position: ahead,
-    modifiable: isSalvage(gate) ? [] : MODIFIABLE[gate.type],
-  }
+    // W-HWY-08: there is one strategy for a salvage.
+    modifiable: gate.type === 'integration' && modeOf(gate.paused).mode ? [] : MODIFIABLE[gate.type],
+  })
 }
 
-/** W-HWY-08: there is one strategy for it. */
-function isSalvage({ paused }: Gate): boolean {
-  return paused.type === 'integration' && paused.mode === 'salvage'
+export type EscalationView = ReturnType<typeof viewEscalation>
+
+export function viewEscalations(run: Run, users: UserDirectory | undefined): readonly EscalationView[] {
+  return Object.freeze([...run.escalations.values()].map(each => viewEscalation(run, users, each)))
+}
+
+function viewEscalation(run: Run, users: UserDirectory | undefined, escalation: Escalation) {
+  const { signal, workspace, reason, received, answer } = escalation
+  const deadline = escalationDeadline(run, escalation)
+  const addressee = knownWorkspace(run, workspace).owner
+  const standing = availability(users, addressee)
+  return Object.freeze({
+    signal,
+    workspace,
+    reason,
+    received: formatTimestamp(received),
+    deadline: deadline === undefined ? null : formatTimestamp(deadline),
+    fallback: run.highway.escalation.fallback,
+    addressee,
+    /** The addressee is away and gets it on return. */
+    queued: standing === 'away',
+    /** The addressee is deactivated: nobody can answer it as its owner. */
+    rejected: standing === 'gone',
+    answered: answer !== undefined,
+  })
 }

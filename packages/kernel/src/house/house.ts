@@ -1,6 +1,5 @@
-// The house run: one in each profile, whose root never closes while it is the house and whose coordinator is the node.
-// What belongs to no live run is recorded here, and here users are kept. At a size limit a successor takes over; its
-// context names the old head and brings the users along.
+// The house run of a profile: the node coordinates it, users live in it, and what belongs to no live run is recorded in
+// it. At a size limit a successor takes over, with the old head and the users in its context.
 import { invariant, type ObjectId, ok, type Result, type RunId, unwrap } from '@parley/core'
 import type { ProposedEntry, RunTrail } from '@parley/trail'
 import type { Command } from '../command.ts'
@@ -11,22 +10,16 @@ import { type CarriedUser, carriedUsers } from '../user/evolve.ts'
 
 export const HOUSE_KEY = 'house'
 
-/** What marks a run as the house, in its root's context. */
 interface HouseContext {
   readonly house: true
-  /** The end of the house before this one. */
   readonly previous: { readonly run: RunId; readonly seq: number; readonly hash: string | null } | null
-  /** The users as that house left them; evolve takes them up (user/evolve.ts). */
   readonly users?: readonly CarriedUser[]
 }
 
-/** What the house needs of the runtime. */
 interface HouseHost {
-  /** Who answers for it: the node's operator. */
   readonly owner: string
   newId(): RunId
   start(draft: RunDraft, id: RunId): Promise<Result<RunHandle>>
-  /** Refused where there is no such run. */
   open(run: RunId): Promise<Result<RunHandle>>
   submit<T>(run: RunId, command: Command): Promise<Result<T>>
   read<T>(run: RunId, reader: (state: Run) => T): Promise<T>
@@ -37,10 +30,9 @@ export class House {
   readonly #host: HouseHost
   readonly #limit: number
   #run: RunId
-  /** How many entries it has, as far as the answers tell. */
   #seq: number
   #rotating: Promise<Result<void>> | undefined
-  /** What is on its way into the current house; a successor is founded only when all of it has arrived. */
+  /** A successor is founded only when all of this has arrived. */
   readonly #arriving = new Set<Promise<unknown>>()
 
   private constructor(host: HouseHost, run: RunId, limit: number, seq = 0) {
@@ -50,7 +42,6 @@ export class House {
     this.#seq = seq
   }
 
-  /** Finds the house among the unfinished runs, or founds it. */
   static async open(host: HouseHost, unfinished: readonly RunId[], limit: number): Promise<House> {
     const found: { readonly run: RunId; readonly previous: RunId | undefined }[] = []
     for (const run of unfinished) {
@@ -74,7 +65,6 @@ export class House {
     return this.#run
   }
 
-  /** The trails of this house and of those before it, newest first. */
   async trails(): Promise<readonly RunTrail[]> {
     const trails: RunTrail[] = []
     for (let run: RunId | undefined = this.#run; run !== undefined; ) {
@@ -84,12 +74,10 @@ export class House {
     return trails
   }
 
-  /** Records entries that belong to no live run; they are system-level here. */
   record(entries: readonly ProposedEntry[]): Promise<Result<void>> {
     return this.submit({ type: 'record', entries: entries.map(atHouse) })
   }
 
-  /** Anything that is asked of the house, whichever run is the house now. */
   async submit<T>(command: Command): Promise<Result<T>> {
     if (this.#seq >= this.#limit)
       this.#rotating ??= this.#rotate().finally(() => {
@@ -109,7 +97,6 @@ export class House {
     return result
   }
 
-  /** Committed state of the house. */
   read<T>(reader: (state: Run) => T): Promise<T> {
     return this.#host.read(this.#run, reader)
   }
@@ -149,7 +136,6 @@ async function retire(host: HouseHost, run: RunId): Promise<Result<void>> {
   return settled.ok ? host.submit(run, { type: 'close' }) : settled
 }
 
-/** The node is the coordinator, and it has started. */
 async function settle(host: HouseHost, run: RunId): Promise<Result<void>> {
   const root = await host.read(run, state => state.root && { id: state.root.id, status: state.root.status })
   invariant(root, 'a run that was started has a root')
@@ -166,10 +152,7 @@ async function houseContext(host: HouseHost, run: RunId): Promise<HouseContext |
   return value?.house === true ? (value as HouseContext) : undefined
 }
 
-/**
- * Workspaces and roles of other runs do not exist in the house: the node records, and the body says whose affair it
- * was.
- */
+/** Workspaces and roles of other runs do not exist here: the node is the actor, and the body names them. */
 function atHouse(entry: ProposedEntry): ProposedEntry {
   const filed = { ...entry, workspace: null, actor: entry.actor === 'protocol' ? 'protocol' : 'system' }
   if (filed.event_type !== 'capability_denied') return filed

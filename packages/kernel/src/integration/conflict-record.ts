@@ -1,5 +1,4 @@
-// Conflicts as they are kept and recorded (W-INT-11 to -13), in both modes: with the source in normal mode, with the
-// integration itself in salvage. How they are settled: conflict.ts and salvage-conflict.ts.
+// Conflicts as kept and recorded (W-INT-11 to -13): with the source, or in salvage with the integration.
 import type { Result } from '@parley/core'
 import {
   bodyLimits,
@@ -10,13 +9,12 @@ import {
 } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import type { Paused } from '../highway/gate.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
 import { type Run, workspaceOf } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
-import type { Salvage } from './integration.ts'
-import { openSalvage } from './salvage-record.ts'
+import { openSalvage, type Salvage } from './integration.ts'
 
-/** What was found, by the runtime or by the integrator. */
 export interface Finding {
   readonly type: ConflictType
   readonly resources: readonly string[]
@@ -25,9 +23,7 @@ export interface Finding {
 
 export interface Conflict extends Finding {
   readonly id: string
-  /** How many resolutions were proposed at a gate. */
   proposals: number
-  /** Set once it is settled. */
   strategy: RecordedResolutionStrategy | undefined
   resolution: string | undefined
   outcome: ConflictOutcome | undefined
@@ -36,7 +32,6 @@ export interface Conflict extends Finding {
 /** Whose conflicts they are: a source's in normal mode, those of the integration itself in salvage. */
 export type Bearer = Workspace | Salvage
 
-/** The source that an entry about a conflict names, where it is filed, and its mode. */
 export function placeOf(bearer: Bearer) {
   return 'source' in bearer
     ? ({ source: bearer.source, filed: bearer.target, mode: 'salvage' } as const)
@@ -49,22 +44,19 @@ export function openConflicts({ conflicts }: Bearer): readonly Conflict[] {
 
 export type PausedConflict = Extract<Paused, { readonly type: 'conflict_resolution' }>
 
-/** What is wrong with a proposal as such. */
 export function proposalProblem(strategy: unknown, resolution: unknown): Result<never> | undefined {
   if (!RESOLUTION_STRATEGIES.some(each => each === strategy))
     return invalidArgument(`A conflict is resolved by one of ${RESOLUTION_STRATEGIES.join(', ')}.`, 'invalid_strategy')
-  if (typeof resolution !== 'string' || resolution === '' || resolution.length > bodyLimits.textLength)
+  if (!isText(resolution, bodyLimits.textLength))
     return invalidArgument(`A resolution is a text of 1 to ${bodyLimits.textLength} characters.`)
   return undefined
 }
 
-/** A gate about a conflict has opened; to be called when that is folded in. */
 export function countProposal(run: Run, paused: PausedConflict): void {
   const conflict = conflictAt(run, paused)
   if (conflict) conflict.proposals = paused.proposal + 1
 }
 
-/** The conflict that a gate is about, settled or not. */
 export function conflictAt(run: Run, { source, mode, conflict }: PausedConflict): Conflict | undefined {
   const bearer = mode === 'salvage' ? openSalvage(run, source) : workspaceOf(run, source)
   return bearer?.conflicts?.find(each => each.id === conflict)
@@ -122,6 +114,19 @@ export function writeResolved(
     conflict_id: id,
     mode,
   })
+}
+
+/** W-INT-13: one that cannot be settled takes the others with it. */
+export function writeUnsettled(
+  batch: Batch,
+  bearer: Bearer,
+  conflict: Conflict,
+  actor: string,
+  { strategy, resolution }: Omit<Verdict, 'outcome'>,
+): void {
+  writeResolved(batch, bearer, conflict, actor, { strategy, resolution, outcome: 'failed' })
+  const others = { strategy, resolution: 'conflict_unresolvable', outcome: 'failed' } as const
+  for (const other of openConflicts(bearer)) if (other !== conflict) writeResolved(batch, bearer, other, actor, others)
 }
 
 export function notOpen(source: Workspace | undefined, conflict: unknown): Result<never> {

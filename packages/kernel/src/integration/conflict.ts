@@ -1,50 +1,49 @@
-// Conflicts and how they are settled (W-INT-12 to -14): by the integrator, by asking the owner, by sending the work
-// back, or by time.
+// How conflicts are settled (W-INT-12 to -14): by the integrator, the owner, rework, or time.
 import { type ObjectId, ok, type Result } from '@parley/core'
 import type { ResolutionStrategy, WorkspaceState } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
-import { gate, gated } from '../highway/gate.ts'
 import { invalidArgument } from '../refusal.ts'
 import { rootOf, workspaceOf } from '../run/run.ts'
 import { byOperation, byProtocol, type Failure, writeFailure } from '../workspace/failure.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import {
-  type Conflict,
   notOpen,
   openConflicts,
   type PausedConflict,
-  proposalOf,
   proposalProblem,
   writeResolved,
+  writeUnsettled,
 } from './conflict-record.ts'
-import type { SalvageOutcome } from './integration.ts'
-import { storeResult, writeMerged } from './merge.ts'
-import { notMerged, storedViolation, writeForged } from './proof.ts'
+import { openSalvage, type SalvageOutcome } from './integration.ts'
 import { decideResolveSalvage, writeSalvageDecided } from './salvage-conflict.ts'
-import { openSalvage } from './salvage-record.ts'
-import { closingProblem, integrable, parentOf, sourceIn } from './source.ts'
+import {
+  closingProblem,
+  integrable,
+  notMerged,
+  type Proposal,
+  parentOf,
+  proposed,
+  sourceIn,
+  storedViolation,
+  writeForged,
+  writeMerged,
+} from './source.ts'
 
 export interface ResolveRequest {
   readonly source: unknown
   readonly conflict: unknown
   readonly strategy: unknown
   readonly resolution: unknown
-  /** The synthesised result of an `evaluated` merge; the newest one counts when the last conflict is settled. */
   readonly result?: unknown
 }
 
-/** What became of the workspace: it waits for its other conflicts, or this was the last. */
 export interface ResolutionOutcome {
   readonly state: Extract<WorkspaceState, 'conflicted' | 'closed' | 'failed'>
 }
 
-/** One conflict with everything around it that its resolution touches. */
-interface Case {
+interface Case extends Proposal {
   readonly integrator: Workspace
   readonly source: Workspace
-  readonly conflict: Conflict
-  readonly strategy: ResolutionStrategy
-  readonly resolution: string
 }
 
 export function decideResolveConflict(
@@ -69,32 +68,15 @@ export function decideResolveConflict(
   const settled: Case = { integrator: caller, source, conflict, strategy, resolution }
   const blocked = closes(settled) ? closingProblem(source) : undefined
   if (blocked) return blocked
-  const paused: PausedConflict = {
-    type: 'conflict_resolution',
-    caller: caller.id,
-    source: source.id,
-    conflict: conflict.id,
-    proposal: proposalOf(batch.run, conflict),
-    strategy,
-    resolution,
-  }
-  const verdict = gate(batch, paused, { always: strategy === 'escalate' })
-  const { result } = request
-  const target = source.integration?.target ?? caller
-  const resultRef = result === undefined ? undefined : storeResult(batch, source, target, result)
-  if (typeof verdict === 'object') return gated(verdict.waits)
-  // The guard answers in place of the human who did not (W-HWY-11).
-  if (verdict === 'rejected') return reject(batch, settled, 'fallback')
-  return carryOut(batch, settled, strategy === 'escalate' ? 'fallback' : actorOf(caller), resultRef)
+  const asked = proposed(batch, caller, source, settled, request.result)
+  if (!asked.ok) return asked
+  if (asked.value.rejected) return reject(batch, settled, 'fallback')
+  return carryOut(batch, settled, strategy === 'escalate' ? 'fallback' : actorOf(caller), asked.value.ref)
 }
 
 /** `modify`: the strategy is the human's own, and not what the integrator proposed. */
 export type ConflictVerdict = 'approve' | 'modify' | 'reject'
 
-/**
- * A `conflict_resolution` gate has ended: the resolution is carried out or dropped. `actor` is a user, `system` or
- * `fallback`.
- */
 export function writeConflictDecided(
   batch: Batch,
   paused: PausedConflict,
@@ -175,14 +157,11 @@ function carryOut(
   return ok({ state: 'closed' })
 }
 
-/** The work goes back: by the integrator that proposed it, or by the human who would have nothing else. */
 function rework(batch: Batch, settled: Case, actor: string, failure: Failure): Result<ResolutionOutcome> {
   return fail(batch, settled, actor, { ...failure, aborts: 'agent_rework' })
 }
 
-/**
- * W-HWY-07: a proposal of the integrator is dropped and another is needed; the owner's no to `escalate` ends the work.
- */
+/** W-HWY-07: a rejected proposal needs another one; a rejected `escalate` ends the work. */
 function reject(batch: Batch, settled: Case, actor: string): Result<ResolutionOutcome> {
   if (settled.strategy !== 'escalate') return ok({ state: 'conflicted' })
   const rejected = { ...settled, resolution: 'gate_rejected_by_human' }
@@ -194,19 +173,12 @@ function reject(batch: Batch, settled: Case, actor: string): Result<ResolutionOu
 
 /** W-INT-13: one that cannot be settled takes the others with it. */
 function fail(batch: Batch, settled: Case, actor: string, failure: Failure): Result<ResolutionOutcome> {
-  const { source, conflict, strategy, resolution } = settled
-  writeResolved(batch, source, conflict, actor, { strategy, resolution, outcome: 'failed' })
-  for (const other of openConflicts(source).filter(each => each !== conflict))
-    writeResolved(batch, source, other, actor, {
-      strategy,
-      resolution: 'conflict_unresolvable',
-      outcome: 'failed',
-    })
+  const { source, conflict } = settled
+  writeUnsettled(batch, source, conflict, actor, settled)
   writeFailure(batch, source, failure)
   return ok({ state: 'failed' })
 }
 
-/** A failure that a human decided at a gate, the coordinator to whom it fell, or the gate's fallback. */
 export function rejectedBy(batch: Batch, trigger: Failure['trigger'], actor: string): Failure {
   if (actor === 'fallback') return byProtocol(trigger)
   if (actor === 'system') return byOperation(trigger, rootOf(batch.run))

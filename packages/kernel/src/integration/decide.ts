@@ -1,49 +1,61 @@
-// Integration in normal mode (W-INT-01 to -04, -06, -08, -09, -15): begin, the three decisions, and a merge that
-// failed.
+// Integration in normal mode (W-INT-01 to -04, -06, -08, -09, -15): begin, the three decisions, merge errors.
 import { type CheckpointId, type ObjectId, ok, type Result } from '@parley/core'
 import { INTEGRATION_STRATEGIES, type IntegrationStrategy } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
 import { gate, gated } from '../highway/gate.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
-import { writeDelivered, writeEmitted } from '../signal/emit.ts'
 import { byOperation, byProtocol, writeFailure } from '../workspace/failure.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import {
-  type AcceptRequest,
-  type BeginRequest,
   DECISIONS,
+  filesOf,
   type IntegrationDecision,
   type IntegrationOutcome,
+  type IntegrationRequest,
+  openSalvage,
+  overlapsOf,
   type PausedIntegration,
   type SalvageOutcome,
+  writeAborted,
+  writeAbortion,
 } from './integration.ts'
-import { storeResult, writeMerged } from './merge.ts'
-import { filesOf, overlapsOf } from './overlap.ts'
-import { deliverableViolation, storedViolation, writeFlagged } from './proof.ts'
 import { writeConflicts } from './report.ts'
-import { baseAwareProblem, basisProblem } from './request.ts'
 import { salvageOf } from './salvage.ts'
-import { openSalvage, writeAborted } from './salvage-record.ts'
-import { closingProblem, integrable, judgeable, parentOf, sourceIn, targetOf } from './source.ts'
+import {
+  baseAwareProblem,
+  basisProblem,
+  closingProblem,
+  deliverableViolation,
+  integrable,
+  judgeable,
+  parentOf,
+  sourceIn,
+  storedViolation,
+  storeResult,
+  targetOf,
+  writeFlagged,
+  writeMerged,
+  writeStarted,
+} from './source.ts'
 
-/**
- * Opens the integration of a source (W-INT-02 steps 2 to 5). `passed`: its gate was approved, or none stands in the
- * way.
- */
-export function decideBegin(batch: Batch, caller: Workspace, request: BeginRequest, passed = false): Result<void> {
+/** W-INT-02 steps 2 to 5. `passed`: its gate was approved, or none stands in the way. */
+export function decideBegin(
+  batch: Batch,
+  caller: Workspace,
+  request: IntegrationRequest,
+  passed = false,
+): Result<void> {
   const source = sourceIn(batch, caller, request.source, 'integrating')
   if (!source.ok) return source
   const begun = begin(batch, caller, source.value, request, { passed, accept: false })
   return begun.ok ? ok(undefined) : begun
 }
 
-/**
- * Accept merges; revise and reject fail the source (W-INT-03). Each opens the integration first if it is not open yet.
- */
+/** W-INT-03. Opens the integration first where it is not open yet. */
 export function decideIntegration(
   batch: Batch,
   caller: Workspace,
-  request: AcceptRequest & { readonly decision: IntegrationDecision },
+  request: IntegrationRequest & { readonly decision: IntegrationDecision },
   passed = false,
 ): Result<IntegrationOutcome> {
   const { decision } = request
@@ -56,7 +68,11 @@ export function decideIntegration(
   if (decision === 'accept') return accept(batch, caller, source.value, { ...request, strategy }, passed)
   // AMB-18: neither is gated.
   if (!source.value.integration)
-    writeStarted(batch, caller, source.value, { strategy: 'direct', checkpoint: source.value.deliverable })
+    writeStarted(batch, caller, source.value, {
+      mode: 'normal',
+      strategy: 'direct',
+      checkpoint: source.value.deliverable,
+    })
   return writeEnded(batch, caller, source.value, decision === 'revise' ? 'revision_required' : 'rejected')
 }
 
@@ -85,7 +101,7 @@ function begin(
   batch: Batch,
   caller: Workspace,
   source: Workspace,
-  request: AcceptRequest,
+  request: IntegrationRequest,
   { passed, accept }: { readonly passed: boolean; readonly accept: boolean },
 ): Result<Begun> {
   const strategy = INTEGRATION_STRATEGIES.find(each => each === request.strategy)
@@ -106,7 +122,7 @@ function begin(
     : deliverableViolation(batch, checkpoint, request.evidence)
   if (!violation.ok) return violation
   if (violation.value) {
-    writeStarted(batch, caller, source, { strategy, checkpoint, basis })
+    writeStarted(batch, caller, source, { mode: 'normal', strategy, checkpoint, basis })
     return writeFlagged(batch, source, checkpoint, violation.value)
   }
   if (!passed && !batch.run.approved.has(source.id)) {
@@ -127,7 +143,7 @@ function begin(
     }
     if (verdict !== 'proceed') return gated(verdict.waits)
   }
-  writeStarted(batch, caller, source, { strategy, checkpoint, basis })
+  writeStarted(batch, caller, source, { mode: 'normal', strategy, checkpoint, basis })
   return ok({ strategy, checkpoint })
 }
 
@@ -135,7 +151,7 @@ function accept(
   batch: Batch,
   caller: Workspace,
   source: Workspace,
-  request: AcceptRequest,
+  request: IntegrationRequest,
   passed: boolean,
 ): Result<IntegrationOutcome> {
   const open = source.integration
@@ -162,7 +178,7 @@ function accept(
   return ok({ state: 'closed', conflicts: [] })
 }
 
-function requestProblem(request: AcceptRequest, strategy: IntegrationStrategy): Result<never> | undefined {
+function requestProblem(request: IntegrationRequest, strategy: IntegrationStrategy): Result<never> | undefined {
   const { basis, result, baseAware } = request
   const unfit = basisProblem(basis)
   if (unfit) return unfit
@@ -171,55 +187,15 @@ function requestProblem(request: AcceptRequest, strategy: IntegrationStrategy): 
   return baseAwareProblem(baseAware)
 }
 
-interface Start {
-  readonly strategy: IntegrationStrategy
-  readonly checkpoint: CheckpointId | undefined
-  readonly basis?: string | undefined
-}
-
-/** W-INT-10: one `integrate` signal for each integration, then `integration_started`. */
-function writeStarted(
-  batch: Batch,
-  caller: Workspace,
-  source: Workspace,
-  { strategy, checkpoint, basis }: Start,
-): void {
-  const target = parentOf(batch, source)
-  // The signal comes from the integrator's own workspace, whoever called: a root that integrates acts in the parent.
-  const signal = writeEmitted(batch, caller, { type: 'integrate', ref: source.id, actor: actorOf(caller) })
-  batch.add('integration_started', source, actorOf(caller), {
-    source: source.id,
-    target: target.id,
-    owner: source.owner,
-    mode: 'normal',
-    strategy,
-    checkpoint_ref: checkpoint ?? null,
-    timestamp: batch.at,
-    // W-INT-09
-    ...(basis !== undefined && { order_index: target.begun + 1, order_basis: basis }),
-  })
-  writeDelivered(batch, signal)
-}
-
-/**
- * `integration_aborted` where it was open before this batch comes from the failure itself; where it was opened just
- * now, from here.
- */
+/** An integration that was open before this batch is aborted by the failure itself. */
 function writeEnded(
   batch: Batch,
   caller: Workspace,
   source: Workspace,
   code: 'revision_required' | 'rejected' | 'integration_error',
 ): Result<IntegrationOutcome> {
-  if (!source.integration) {
-    batch.add('integration_aborted', source, actorOf(caller), {
-      source: source.id,
-      target: targetOf(batch, source).id,
-      mode: 'normal',
-      reason: code,
-      timestamp: batch.at,
-    })
-  }
+  if (!source.integration)
+    writeAbortion(batch, { source, target: targetOf(batch, source) }, 'normal', code, actorOf(caller))
   writeFailure(batch, source, byOperation(code, caller))
   return ok({ state: 'failed', conflicts: [] })
 }

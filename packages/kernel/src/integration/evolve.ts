@@ -1,12 +1,10 @@
 // What integration and conflict entries do to the state of source and target.
-import { type CheckpointId, invariant, type ObjectId, parseTimestamp } from '@parley/core'
+import { type CheckpointId, invariant, type ObjectId } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
-import type { Folds } from '../fold.ts'
 import { claimResult } from '../objects.ts'
-import { knownWorkspace, type Run } from '../run/run.ts'
+import { type Folds, knownWorkspace, type Run, ticksOf } from '../run/run.ts'
 import type { Conflict } from './conflict-record.ts'
-import type { Integration } from './integration.ts'
-import { filesOf } from './overlap.ts'
+import { filesOf, type Integration } from './integration.ts'
 
 export const integrationFolds: Folds = {
   integration_started(run, body) {
@@ -48,8 +46,7 @@ export const integrationFolds: Folds = {
       ...(resultRef !== undefined && { result_ref: resultRef }),
       ...(body.mode === 'salvage' && { mode: body.mode }),
     })
-    const at = parseTimestamp(entry.timestamp)
-    invariant(at !== undefined, 'a recorded timestamp is well-formed')
+    const at = ticksOf(entry)
     for (const path of filesOf(run, checkpoint)) {
       target.files ??= new Map()
       target.files.set(path, { source: source.id, at })
@@ -82,7 +79,6 @@ export const integrationFolds: Folds = {
   },
 }
 
-/** Releases the target and keeps the record with its source. */
 function endedOf(run: Run, body: EventBody<'integration_completed' | 'integration_aborted'>): Integration {
   const source = knownWorkspace(run, body.source)
   const target = knownWorkspace(run, body.target)

@@ -8,15 +8,10 @@ import { writeFailure } from '../workspace/failure.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
 import { rejectedBy } from './conflict.ts'
 import { decideBegin, decideIntegration } from './decide.ts'
-import type { PausedIntegration } from './integration.ts'
+import { integratorOf, type PausedIntegration, salvageAt, salvageTarget } from './integration.ts'
 import { initiateSalvage } from './salvage.ts'
-import { integratorOf, salvageAt, salvageTarget } from './salvage-record.ts'
 import { isFree, parentOf } from './source.ts'
 
-/**
- * The gate has ended. `actor` is a user, `system` or `fallback`; `paused` is what it stopped, changed where a human
- * changed it.
- */
 export function writeIntegrationDecided(
   batch: Batch,
   paused: PausedIntegration,
@@ -46,14 +41,12 @@ function writeSalvageApproved(batch: Batch, paused: PausedIntegration, verdict: 
   return ok(undefined)
 }
 
-/** At once, if there is an approved integration whose target is free. */
 export function approvedDue(run: Run): Ticks | undefined {
   return firstReady(run) && AT_ONCE
 }
 
 const AT_ONCE = 0 as Ticks
 
-/** Begins the first approved integration whose target is free. */
 export function writeApproved(batch: Batch): void {
   const approved = firstReady(batch.run)
   const source = approved && workspaceOf(batch.run, approved.source)
@@ -72,7 +65,6 @@ function firstReady(run: Run): PausedIntegration | undefined {
   return undefined
 }
 
-/** A delegate integrates only while it is active. */
 function acts(integrator: Workspace): boolean {
   return isRoot(integrator) || integrator.status === 'active'
 }

@@ -1,45 +1,37 @@
 // The integration record (W-INT-21), what callers say of an integration, and what stays of it at its target.
-import type { CheckpointId, ObjectId, Ticks, WorkspaceId } from '@parley/core'
+import { type CheckpointId, type ObjectId, ok, type Result, type Ticks, type WorkspaceId } from '@parley/core'
 import type { Confidence, IntegrationResult, IntegrationStrategy, WorkspaceState } from '@parley/trail/events'
-import type { Evidence } from '../checkpoint/proof.ts'
+import type { Batch } from '../batch.ts'
+import type { Evidence } from '../checkpoint/checkpoint.ts'
 import type { Paused } from '../highway/gate.ts'
-import type { Run } from '../run/run.ts'
-import type { Workspace } from '../workspace/workspace.ts'
+import { kernelLimits } from '../limits.ts'
+import { type Run, rootOf, workspaceOf } from '../run/run.ts'
+import { ended, type Workspace } from '../workspace/workspace.ts'
 import type { Conflict, Finding } from './conflict-record.ts'
 
 export const DECISIONS = ['accept', 'revise', 'reject'] as const
 export type IntegrationDecision = (typeof DECISIONS)[number]
 
-/** What an integrator says when it begins. */
-export interface BeginRequest {
+export interface IntegrationRequest {
   readonly source: unknown
-  readonly strategy: unknown
-  /** Why this one comes now, in the integrator's own words (W-INT-09); recorded with its place in the order. */
+  readonly strategy?: unknown
+  /** Why this one comes now (W-INT-09); recorded with its place in the order. */
   readonly basis?: unknown
-  /** The proof of the deliverable as it is stored now (W-INT-05). */
+  /** What to salvage (W-INT-18); left out: the newest final checkpoint, else the newest. */
+  readonly checkpoint?: unknown
+  /** The synthesised result of an `evaluated` merge: the target's new merged state (W-INT-06). */
+  readonly result?: unknown
+  /** Ignores overlap with what was integrated before the source was created (AMB-55). */
+  readonly baseAware?: unknown
+  /** The proof of the checkpoint as it is stored now (W-INT-05). */
   readonly evidence?: Evidence | undefined
 }
 
-/** What an integrator says when it accepts. Strategy and basis count only where the integration is not open yet. */
-export interface AcceptRequest extends Omit<BeginRequest, 'strategy'> {
-  /** `direct` where it is left out. */
-  readonly strategy?: unknown
-  /** The synthesised result of an `evaluated` merge: the target's new merged state (W-INT-06). */
-  readonly result?: unknown
-  /**
-   * Under `layered` and `evaluated`: ignore overlap with what was integrated before the source was created (AMB-55).
-   */
-  readonly baseAware?: unknown
-}
-
-/** What a decision came to: accept closes the source or finds conflicts, revise and reject fail it. */
 export interface IntegrationOutcome {
   readonly state: Extract<WorkspaceState, 'closed' | 'conflicted' | 'failed'>
-  /** Ids of the conflicts that were found. */
   readonly conflicts: readonly string[]
 }
 
-/** A merge that waits at its gate, or was approved there while another one held the target. */
 export type PausedIntegration = Extract<Paused, { readonly type: 'integration' }>
 
 export interface Integration {
@@ -49,77 +41,44 @@ export interface Integration {
   readonly checkpoint: CheckpointId | null
   readonly orderIndex: number | undefined
   readonly orderBasis: string | undefined
-  /** The newest result that the integrator handed in. */
   resultRef: ObjectId | undefined
-  /** How it ended: merged, or the reason why not. */
   result: IntegrationResult | undefined
   aborted: string | undefined
 }
 
-/** What an integrator says when it wants to save something of a failed workspace (W-INT-18). */
-export interface SalvageRequest {
-  readonly source: unknown
-  /** Left out: the newest final one, else the newest. */
-  readonly checkpoint?: unknown
-  /** `evaluated`, which is the only one there is (W-INT-19). */
-  readonly strategy?: unknown
-  readonly basis?: unknown
-  readonly evidence?: Evidence | undefined
-}
-
-/** What an integrator says of a salvage that turned out to be usable. */
-export interface MergeSalvageRequest {
-  readonly source: unknown
-  readonly result?: unknown
-  readonly baseAware?: unknown
-  readonly evidence?: Evidence | undefined
-}
-
-/** What a salvage begins with. */
 export interface Salvaged {
   readonly target: WorkspaceId
   readonly checkpoint: CheckpointId
   /** What it counts as, and what its agent declared (W-INT-19). */
   readonly confidence: Confidence
   readonly declared: Confidence
-  /**
-   * Files that earlier integrations into the target changed as well: the integrator judges whether they are conflicts.
-   */
+  /** Files that earlier integrations changed too; the integrator judges whether they conflict. */
   readonly overlaps: readonly Finding[]
 }
 
-/** Where a salvage stands after a decision about it. */
 export interface SalvageOutcome {
   readonly salvage: 'open' | 'merged' | 'aborted'
 }
 
-/**
- * An integration of what a failed workspace left (W-INT-18 to -20). It is the target's and not the source's, which is
- * frozen; so are its conflicts.
- */
+/** W-INT-18 to -20. Belongs to the target, conflicts included, since the source is frozen. */
 export interface Salvage extends Integration {
   readonly source: Workspace
   readonly checkpoint: CheckpointId
   readonly conflicts: Conflict[]
 }
 
-/** The newest integration of a source, open or ended; a salvage comes after everything else. */
 export function integrationOf(run: Run, source: Workspace): Integration | undefined {
   return run.salvages.get(source.id) ?? source.integration ?? source.integrated
 }
 
-/** One merge into a target. */
 export interface Merge {
   readonly source: WorkspaceId
   readonly checkpoint: CheckpointId | null
   readonly strategy: IntegrationStrategy
-  /** Where the merged state is the integrator's own work. */
   readonly result_ref?: ObjectId
-  /** The source had failed. */
   readonly mode?: 'salvage'
 }
 
-/** The newest integration into a target that changed a file. */
 export interface FileChange {
   readonly source: WorkspaceId
   readonly at: Ticks
@@ -129,4 +88,120 @@ export interface FileChange {
 export interface ResultRecord {
   readonly workspace: WorkspaceId
   readonly value: unknown
+}
+
+/** W-INT-19: whatever its agent declared. */
+export const SALVAGED_CONFIDENCE: Confidence = 'low'
+
+/** W-INT-18: into the parent, or into the root where the parent is no more. */
+export function salvageTarget(run: Run, source: Workspace): Workspace {
+  const { parent } = source
+  return parent === null || ended(parent) ? rootOf(run) : parent
+}
+
+export function integratorOf(run: Run, source: Workspace, mode: 'salvage' | undefined): Workspace {
+  return mode === 'salvage' ? salvageTarget(run, source) : (source.parent ?? rootOf(run))
+}
+
+/** W-INT-18: the newest final one; a provisional one only where there is none. */
+export function salvageCandidate(run: Run, id: string): CheckpointId | undefined {
+  const source = workspaceOf(run, id)
+  return source?.deliverable ?? source?.register?.at(-1)
+}
+
+export function openSalvage(run: Run, source: unknown): Salvage | undefined {
+  const salvage = typeof source === 'string' ? run.salvages.get(source as Salvage['source']['id']) : undefined
+  return salvage?.result === undefined && salvage?.aborted === undefined ? salvage : undefined
+}
+
+/** The end of an integration that came to nothing: filed under the source, in salvage under the target. */
+export function writeAbortion(
+  batch: Batch,
+  { source, target }: Pick<Salvage, 'source' | 'target'>,
+  mode: 'normal' | 'salvage',
+  reason: string,
+  actor: string,
+): void {
+  const body = { source: source.id, target: target.id, mode, reason, timestamp: batch.at }
+  batch.add('integration_aborted', mode === 'normal' ? source : target, actor, body)
+}
+
+/** Conflicts that are still open end with the salvage. */
+export function writeAborted(
+  batch: Batch,
+  salvage: Pick<Salvage, 'source' | 'target'>,
+  reason: string,
+  actor: string,
+): Result<SalvageOutcome> {
+  writeAbortion(batch, salvage, 'salvage', reason, actor)
+  return ok({ salvage: 'aborted' })
+}
+
+/** Nothing is merged into a sealed or terminal workspace: an open salvage ends before the state changes. */
+export function writeSalvageEnded(batch: Batch, target: Workspace, reason: string, actor: string): void {
+  const open = openInto(batch.run, target)
+  if (open) writeAborted(batch, open, reason, actor)
+}
+
+export function openInto(run: Run, target: Workspace): Salvage | undefined {
+  const salvage = target.merging && openSalvage(run, target.merging.id)
+  return salvage?.target === target ? salvage : undefined
+}
+
+export function salvageAt(run: Run, paused: PausedIntegration): Workspace | undefined {
+  const source = workspaceOf(run, paused.source)
+  return source?.status === 'failed' ? source : undefined
+}
+
+/** The files that merging a checkpoint changes; an observation is an empty merge (W-INT-06). */
+export function filesOf(run: Run, id: CheckpointId | null): readonly string[] {
+  const checkpoint = id === null ? undefined : run.checkpoints.get(id)
+  return !checkpoint || checkpoint.type === 'observation' ? [] : checkpoint.filesChanged
+}
+
+export function overlapsOf(
+  files: readonly string[],
+  source: Workspace,
+  target: Workspace,
+  baseAware: boolean,
+): readonly Finding[] {
+  const shared = new Map<WorkspaceId, string[]>()
+  for (const path of new Set(files)) {
+    const change = target.files?.get(path)
+    if (!change || (baseAware && change.at < source.created)) continue
+    const paths = shared.get(change.source) ?? []
+    paths.push(path)
+    shared.set(change.source, paths)
+  }
+  return bounded([...shared]).map(([earlier, paths]) => findingOf(earlier, paths))
+}
+
+export function unnamedIn(files: readonly string[], reported: readonly Finding[]): readonly string[] {
+  const named = new Set(reported.flatMap(({ type, resources }) => (type === 'content_overlap' ? resources : [])))
+  return files.filter(path => !named.has(path))
+}
+
+type Shared = readonly (readonly [WorkspaceId, readonly string[]])[]
+
+/** All of them fit into one batch: where too many sources are concerned, the last finding stands for the rest. */
+function bounded(shared: Shared): Shared {
+  const rest = shared.slice(kernelLimits.conflicts - 1)
+  const [first] = rest
+  if (!first || rest.length === 1) return shared
+  return [...shared.slice(0, kernelLimits.conflicts - 1), [first[0], rest.flatMap(([, paths]) => paths)]]
+}
+
+function findingOf(earlier: WorkspaceId, paths: readonly string[]): Finding {
+  let length = 0
+  const resources = paths.filter(path => {
+    length += path.length
+    return length <= kernelLimits.conflictResourceLength
+  })
+  const more = paths.length - resources.length
+  const unnamed = more > 0 ? ` ${more} more are not named here.` : ''
+  return {
+    type: 'content_overlap',
+    resources,
+    description: `Integrated earlier, ${earlier} changed ${paths.length} of the same files.${unnamed}`,
+  }
 }

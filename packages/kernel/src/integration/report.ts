@@ -7,12 +7,10 @@ import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState, limitReached } from '../refusal.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import { type Finding, writeDetected } from './conflict-record.ts'
-import { filesOf, overlapsOf, unnamedIn } from './overlap.ts'
-import { baseAwareProblem } from './request.ts'
+import { filesOf, openSalvage, overlapsOf, unnamedIn } from './integration.ts'
 import { salvageOf } from './salvage.ts'
 import { writeSalvageConflicts } from './salvage-conflict.ts'
-import { openSalvage } from './salvage-record.ts'
-import { parentOf, sourceIn } from './source.ts'
+import { baseAwareProblem, parentOf, sourceIn } from './source.ts'
 
 const Report = Type.Object(
   {
@@ -33,10 +31,7 @@ export interface ReportRequest {
   readonly baseAware?: unknown
 }
 
-/**
- * The integrator of an `evaluated` merge found these; the other strategies leave it nothing to find. What overlaps
- * besides, the runtime finds (W-INT-07). Answers the ids, those of the integrator first.
- */
+/** W-INT-07: the runtime adds overlaps that the integrator did not report. Answers the ids, reported ones first. */
 export function decideReportConflicts(
   batch: Batch,
   caller: Workspace,

@@ -1,29 +1,31 @@
-// Conflicts of a salvage (W-INT-20, AMB-34): the same four kinds, settled in the same three ways, but they live in the
-// integration record. The source has failed for good, so that no state and no task changes whatever comes of them.
+// Conflicts of a salvage (W-INT-20, AMB-34): they live in the integration record, and change no state and no task.
 import { ok, type Result } from '@parley/core'
 import type { ResolutionStrategy } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
-import { gate, gated } from '../highway/gate.ts'
 import { invalidState } from '../refusal.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import type { ConflictVerdict, ResolveRequest } from './conflict.ts'
 import {
-  type Conflict,
   type Finding,
   notOpen,
   openConflicts,
   type PausedConflict,
-  proposalOf,
   proposalProblem,
   writeDetected,
   writeResolved,
+  writeUnsettled,
 } from './conflict-record.ts'
-import type { Salvage, SalvageOutcome } from './integration.ts'
-import { storeResult } from './merge.ts'
-import { filesOf, overlapsOf, unnamedIn } from './overlap.ts'
-import { storedViolation } from './proof.ts'
+import {
+  filesOf,
+  openSalvage,
+  overlapsOf,
+  type Salvage,
+  type SalvageOutcome,
+  unnamedIn,
+  writeAborted,
+} from './integration.ts'
 import { salvageOf, writeFlagged, writeSalvaged } from './salvage.ts'
-import { openSalvage, writeAborted } from './salvage-record.ts'
+import { type Proposal, proposed, storedViolation } from './source.ts'
 
 /** What the integrator found against what it wants to save, and what overlaps besides (W-INT-07). Answers the ids. */
 export function writeSalvageConflicts(
@@ -43,12 +45,8 @@ export function writeSalvageConflicts(
   ])
 }
 
-/** One conflict with everything around it that its resolution touches. */
-interface Case {
+interface Case extends Proposal {
   readonly salvage: Salvage
-  readonly conflict: Conflict
-  readonly strategy: ResolutionStrategy
-  readonly resolution: string
 }
 
 export function decideResolveSalvage(batch: Batch, caller: Workspace, request: ResolveRequest): Result<SalvageOutcome> {
@@ -61,26 +59,13 @@ export function decideResolveSalvage(batch: Batch, caller: Workspace, request: R
   if (!conflict) return notOpen(salvage.source, request.conflict)
   const strategy = request.strategy as ResolutionStrategy
   const settled: Case = { salvage, conflict, strategy, resolution: request.resolution as string }
-  const paused: PausedConflict = {
-    type: 'conflict_resolution',
-    caller: caller.id,
-    source: salvage.source.id,
-    mode: 'salvage',
-    conflict: conflict.id,
-    proposal: proposalOf(batch.run, conflict),
-    strategy,
-    resolution: settled.resolution,
-  }
-  const verdict = gate(batch, paused, { always: strategy === 'escalate' })
-  const { result } = request
-  const ref = result === undefined ? undefined : storeResult(batch, salvage.source, salvage.target, result)
-  if (typeof verdict === 'object') return gated(verdict.waits)
-  if (verdict === 'rejected') return reject(batch, settled, 'fallback')
+  const asked = proposed(batch, caller, salvage, settled, request.result)
+  if (!asked.ok) return asked
+  if (asked.value.rejected) return reject(batch, settled, 'fallback')
   const by = actorOf(caller)
-  return carryOut(batch, settled, strategy === 'escalate' ? 'fallback' : by, { by, ref })
+  return carryOut(batch, settled, strategy === 'escalate' ? 'fallback' : by, { by, ref: asked.value.ref })
 }
 
-/** The gate of a resolution has ended. */
 export function writeSalvageDecided(
   batch: Batch,
   paused: PausedConflict,
@@ -96,7 +81,6 @@ export function writeSalvageDecided(
   return carryOut(batch, settled, actor, { by: verdict === 'modify' ? actor : actorOf(salvage.target) })
 }
 
-/** `by`: who chose the strategy, and so ended the salvage where the work is to be done anew. */
 function carryOut(
   batch: Batch,
   settled: Case,
@@ -124,23 +108,13 @@ function reject(batch: Batch, settled: Case, actor: string): Result<SalvageOutco
   return fail(batch, { ...settled, resolution: reason }, actor, { reason, by })
 }
 
-/**
- * W-INT-13: one that cannot be settled takes the others with it. What follows, a new workspace, is the integrator's to
- * make.
- */
+/** W-INT-13: one that cannot be settled takes the others with it. */
 function fail(
   batch: Batch,
   settled: Case,
   actor: string,
   { reason, by }: { readonly reason: string; readonly by: string },
 ): Result<SalvageOutcome> {
-  const { salvage, conflict, strategy, resolution } = settled
-  writeResolved(batch, salvage, conflict, actor, { strategy, resolution, outcome: 'failed' })
-  for (const other of openConflicts(salvage).filter(each => each !== conflict))
-    writeResolved(batch, salvage, other, actor, {
-      strategy,
-      resolution: 'conflict_unresolvable',
-      outcome: 'failed',
-    })
-  return writeAborted(batch, salvage, reason, by)
+  writeUnsettled(batch, settled.salvage, settled.conflict, actor, settled)
+  return writeAborted(batch, settled.salvage, reason, by)
 }

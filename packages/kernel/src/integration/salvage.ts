@@ -1,33 +1,41 @@
-// Salvage (W-INT-18 to -20): what a failed workspace left is judged and merged by its parent's integrator. The source
-// stays as it is and gets no entries; whatever happens is filed under the target, with `mode: salvage`. Its conflicts:
-// salvage-conflict.ts.
+// Salvage (W-INT-18 to -20): the parent's integrator judges and merges what a failed workspace left. All entries are
+// filed under the target, with `mode: salvage`.
 import { type CheckpointId, ok, type Result } from '@parley/core'
 import { INTEGRATION_STRATEGIES, type IntegrationResult } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
 import { gate, gated } from '../highway/gate.ts'
-import type { Violation } from '../integrity/verify.ts'
+import type { Violation } from '../integrity/proofs.ts'
 import { invalidArgument, invalidState, notFound, type Refusal, refusal } from '../refusal.ts'
 import type { Run } from '../run/run.ts'
-import { writeDelivered, writeEmitted } from '../signal/emit.ts'
 import { operand } from '../workspace/operation.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
 import { openConflicts, writeDetected } from './conflict-record.ts'
-import type {
-  MergeSalvageRequest,
-  PausedIntegration,
-  Salvage,
-  Salvaged,
-  SalvageOutcome,
-  SalvageRequest,
+import {
+  filesOf,
+  type IntegrationRequest,
+  openSalvage,
+  overlapsOf,
+  type PausedIntegration,
+  SALVAGED_CONFIDENCE,
+  type Salvage,
+  type Salvaged,
+  type SalvageOutcome,
+  salvageCandidate,
+  salvageTarget,
+  writeAborted,
 } from './integration.ts'
-import { storeResult } from './merge.ts'
-import { filesOf, overlapsOf } from './overlap.ts'
-import { deliverableViolation, storedViolation, writeForged } from './proof.ts'
-import { baseAwareProblem, basisProblem } from './request.ts'
-import { openSalvage, SALVAGED_CONFIDENCE, salvageCandidate, salvageTarget, writeAborted } from './salvage-record.ts'
-import { isFree, targetLocked } from './source.ts'
+import {
+  baseAwareProblem,
+  basisProblem,
+  deliverableViolation,
+  isFree,
+  storedViolation,
+  storeResult,
+  targetLocked,
+  writeForged,
+  writeStarted,
+} from './source.ts'
 
-/** The open salvage of that source, for the integrator that it belongs to. */
 export function salvageOf(batch: Batch, caller: Workspace, id: unknown): Result<Salvage> {
   const source = failedSource(batch, caller, id)
   if (!source.ok) return source
@@ -40,11 +48,8 @@ function failedSource(batch: Batch, caller: Workspace, id: unknown): Result<Work
   const source = operand(batch, caller, 'integrate', id)
   if (!source.ok) return source
   if (salvageTarget(batch.run, source.value) !== caller)
-    return batch.deny(caller, {
-      capability: 'operation:integrate',
-      action: 'integrate',
+    return batch.denyOperation(caller, 'integrate', {
       target: source.value.id,
-      reason: 'permission_denied',
       message: `${source.value.id} is salvaged by its own parent.`,
     })
   const { status } = source.value
@@ -57,7 +62,7 @@ function failedSource(batch: Batch, caller: Workspace, id: unknown): Result<Work
 export function decideSalvage(
   batch: Batch,
   caller: Workspace,
-  request: SalvageRequest,
+  request: IntegrationRequest,
   passed = false,
 ): Result<Salvaged> {
   if ((batch.context.level ?? 3) < 3)
@@ -79,12 +84,12 @@ export function decideSalvage(
     : deliverableViolation(batch, start.checkpoint, request.evidence)
   if (!violation.ok) return violation
   if (violation.value) {
-    writeStarted(batch, caller, source, start)
+    writeStarted(batch, caller, source, { mode: 'salvage', strategy: 'evaluated', ...start })
     return writeFlagged(batch, caller, source, start.checkpoint, violation.value)
   }
   const waits = passed ? undefined : gateProblem(batch, caller, source, start)
   if (waits) return waits
-  writeStarted(batch, caller, source, start)
+  writeStarted(batch, caller, source, { mode: 'salvage', strategy: 'evaluated', ...start })
   return ok(salvaged(batch.run, caller, source, start.checkpoint))
 }
 
@@ -98,11 +103,10 @@ function salvaged(run: Run, target: Workspace, source: Workspace, checkpoint: Ch
   }
 }
 
-/** It turned out to be usable: merged as its integrator made it, unless it overlaps with earlier work. */
 export function decideMergeSalvage(
   batch: Batch,
   caller: Workspace,
-  request: MergeSalvageRequest,
+  request: IntegrationRequest,
 ): Result<SalvageOutcome> {
   const found = salvageOf(batch, caller, request.source)
   if (!found.ok) return found
@@ -127,7 +131,6 @@ export function decideMergeSalvage(
   return writeSalvaged(batch, caller, salvage, 'success', ref)
 }
 
-/** It turned out not to be usable. */
 export function decideDiscardSalvage(batch: Batch, caller: Workspace, id: unknown): Result<SalvageOutcome> {
   const salvage = salvageOf(batch, caller, id)
   return salvage.ok ? writeAborted(batch, salvage.value, 'not_usable', actorOf(caller)) : salvage
@@ -152,7 +155,6 @@ export function writeSalvaged(
   return ok({ salvage: 'merged' })
 }
 
-/** The gate of a salvage has ended well: it begins. The integrator is whoever is the target now. */
 export function initiateSalvage(batch: Batch, source: Workspace, paused: PausedIntegration): Result<void> {
   const begun = decideSalvage(batch, salvageTarget(batch.run, source), paused, true)
   return begun.ok ? ok(undefined) : begun
@@ -206,26 +208,6 @@ function gateProblem(
       reason: 'gate_rejected_by_human',
     })
   return gated(verdict.waits)
-}
-
-function writeStarted(batch: Batch, integrator: Workspace, source: Workspace, { checkpoint, basis }: Start): void {
-  const signal = writeEmitted(batch, integrator, {
-    type: 'integrate',
-    ref: source.id,
-    actor: actorOf(integrator),
-    mode: 'salvage',
-  })
-  batch.add('integration_started', integrator, actorOf(integrator), {
-    source: source.id,
-    target: integrator.id,
-    owner: source.owner,
-    mode: 'salvage',
-    strategy: 'evaluated',
-    checkpoint_ref: checkpoint,
-    timestamp: batch.at,
-    ...(basis !== undefined && { order_index: integrator.begun + 1, order_basis: basis }),
-  })
-  writeDelivered(batch, signal)
 }
 
 /** W-INT-05: what is stored is not what its agent handed in, so that it is not shown and not merged. */

@@ -1,6 +1,5 @@
-// Whose agent did what an entry records (W-SEC-17): the header names a role, which several workspaces may have. Most of
-// what is filed under a workspace its own agent did; operations were carried out on it by a delegate above.
-import type { WorkspaceId } from '@parley/core'
+// Whose agent did what an entry records (W-SEC-17): its own workspace's mostly, and for operations a delegate above it.
+import { unwrap, type WorkspaceId } from '@parley/core'
 import type { Entry, RunModel, RunTrail, TrailQuery, WorkspaceFacts } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 
@@ -18,7 +17,6 @@ const FROM_ABOVE: { readonly [T in EventType]?: 'parent' | 'above' } = {
   graceful_termination_initiated: 'above',
 }
 
-/** Undefined where nobody could have done it, or where the record does not say which of several did. */
 export async function actingWorkspace(
   trail: RunTrail,
   entry: Entry,
@@ -39,7 +37,6 @@ async function actor(trail: RunTrail, entry: Entry, model: RunModel): Promise<Wo
   return above.length === 1 ? above[0]?.id : undefined
 }
 
-/** Where the body names the workspace that acted. */
 function namedActor({ event_type, body }: Entry): string | undefined {
   switch (event_type) {
     // As it was then: one that is orphaned has another parent later.
@@ -79,10 +76,12 @@ async function isForced(trail: RunTrail, { event_type, workspace, seq, body }: E
   return !next || next.seq > change.seq
 }
 
+export async function found(trail: RunTrail, query: TrailQuery): Promise<readonly Entry[]> {
+  return unwrap(await trail.query(query)).entries
+}
+
 async function one(trail: RunTrail, query: TrailQuery): Promise<Entry | undefined> {
-  const page = await trail.query({ ...query, limit: 1 })
-  if (!page.ok) throw page.error
-  return page.value.entries[0]
+  return (await found(trail, { ...query, limit: 1 }))[0]
 }
 
 /** A conflict of a salvage is filed under the integrator itself. */
@@ -90,10 +89,7 @@ function isSalvage({ body }: Entry): boolean {
   return (body as { readonly mode?: unknown }).mode === 'salvage'
 }
 
-/**
- * The sender, or the workspace that the entry is filed under; one that has ended takes no entries and is named in the
- * body.
- */
+/** The sender, or the workspace that the entry is filed under; an ended one is named in the body. */
 function own({ event_type, workspace, body }: Entry): WorkspaceId | undefined {
   const { from } = body as { readonly from?: unknown }
   if (typeof from === 'string') return from as WorkspaceId
@@ -103,13 +99,11 @@ function own({ event_type, workspace, body }: Entry): WorkspaceId | undefined {
   return workspace ?? undefined
 }
 
-/** The workspace that an operation was carried out on. */
 function subjectOf({ workspace, body }: Entry): WorkspaceId | undefined {
   const { workspace_id: id } = body as { readonly workspace_id?: WorkspaceId }
   return workspace ?? id
 }
 
-/** Those above a workspace that could have acted on it, the nearest first. */
 function delegatesAbove(
   { workspaces }: RunModel,
   below: WorkspaceId | undefined,

@@ -1,32 +1,27 @@
-// Who the agent of a workspace is (W-SEC-03): an identity of its own beside the workspace's id, bound at creation and
-// on record in `workspace_created.agent`, exchanged only by migration. One identity serves several workspaces one after
-// another, never two at once.
+// The identity of a workspace's agent (W-SEC-03): bound at creation, on record in `workspace_created.agent`, exchanged
+// only by migration, and never at work in two workspaces at once.
 import { err, ok, ParleyError, type Result, type RunId, type WorkspaceId } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import type { AgentCommand } from '../command.ts'
+import { isText } from '../plain.ts'
 import { type Refusal, refusal } from '../refusal.ts'
-import { writeAuthenticationFailed } from '../user/identity.ts'
+import { writeAuthenticationFailed } from '../user/authorize.ts'
 import { agentOf, type Workspace } from '../workspace/workspace.ts'
-import { writeViolation } from './verify.ts'
+import { writeViolation } from './proofs.ts'
 
-/** What the runtime tells whoever assigns agents. */
 export interface IdentityRequest {
   readonly run: RunId
   readonly workspace: WorkspaceId
   readonly role: string
   readonly task: string | null
-  /** What the creator gave the workspace to know. */
   readonly context: Readonly<Record<string, unknown>>
 }
 
 /** Answers at once and changes nothing: a decision that could not be made durable is made again. */
 export type Identify = (request: IdentityRequest) => string
 
-/**
- * W-SEC-03: whoever holds a handle speaks for its workspace as long as that agent is bound. A command without an agent
- * is the runtime's own. Undefined where there is nothing to refuse.
- */
+/** W-SEC-03: a handle speaks for its workspace while its agent is bound. The runtime's own commands name none. */
 export function notBound(batch: Batch, caller: Workspace, command: AgentCommand): Refusal | undefined {
   const { agent } = command
   if (agent === undefined || agent === agentOf(caller)) return undefined
@@ -50,10 +45,6 @@ export function writeForgedSignal(batch: Batch): void {
   writeViolation(batch, subject, { violation: 'signature_invalid', expected: null, actual: null })
 }
 
-/**
- * The identity that a new workspace's agent will have; refused where that agent sits in another live workspace of this
- * run.
- */
 export function identityFor(batch: Batch, request: Omit<IdentityRequest, 'run'>, source: string): Result<string> {
   const { run, context } = batch
   // An agent of its own for each workspace: nobody else can have that name.
@@ -73,7 +64,6 @@ export function identityFor(batch: Batch, request: Omit<IdentityRequest, 'run'>,
   return atWork(batch, identity, 'workspace_creation', source) ?? ok(identity)
 }
 
-/** Refuses an agent that sits in a live workspace of this run, or is about to. */
 export function atWork(batch: Batch, identity: string, context: string, source: string): Refusal | undefined {
   const bound = batch.run.agents.get(identity)
   if (bound === undefined) return undefined
@@ -86,10 +76,5 @@ export function atWork(batch: Batch, identity: string, context: string, source: 
 export const NO_IDENTITY = `The identity of an agent is a text of 1 to ${bodyLimits.userIdLength} characters.`
 
 export function isIdentity(identity: unknown): identity is string {
-  return (
-    typeof identity === 'string' &&
-    identity !== '' &&
-    identity.length <= bodyLimits.userIdLength &&
-    identity.isWellFormed()
-  )
+  return isText(identity, bodyLimits.userIdLength) && identity.isWellFormed()
 }

@@ -12,14 +12,13 @@ import {
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Batch } from '../batch.ts'
-import type { CheckpointRecord } from '../checkpoint/checkpoint.ts'
-import { proveCheckpoint } from '../checkpoint/proof.ts'
+import { type CheckpointRecord, proveCheckpoint } from '../checkpoint/checkpoint.ts'
 import type { Envelope, EnvelopeRecord } from '../envelope/envelope.ts'
 import { arrivalViolation, sealed } from '../envelope/proof.ts'
 import { kernelLimits } from '../limits.ts'
 import { newRun } from '../run/run.ts'
 import { keyedProofs, PROOF_ALGORITHM } from './keyed.ts'
-import { violationOf } from './verify.ts'
+import { violationOf } from './proofs.ts'
 
 const proofs = keyedProofs(new Uint8Array(32).fill(7))
 const batch = new Batch(newRun('run' as RunId), { now: 1 as Ticks, ids: new SeededIds(1), proofs })

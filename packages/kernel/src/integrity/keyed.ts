@@ -1,9 +1,10 @@
-// Proofs keyed with a secret of the workspace that they come from (W-SEC-07): HMAC-SHA-256, the sheet's own choice,
-// over canonical JSON. The secret of a workspace is derived from the profile's and its id, and is stored nowhere.
-import { canonicalize, type WorkspaceId } from '@parley/core'
+// Proofs keyed with a workspace's secret (W-SEC-07): HMAC-SHA-256 over canonical JSON. Secrets are derived from the
+// profile's by HKDF (RFC 5869, one block, no salt) and stored nowhere.
+
+import { createHmac } from 'node:crypto'
+import { canonicalize, ParleyError, type WorkspaceId } from '@parley/core'
 import { HmacKey } from '@parley/trail'
 import { kernelLimits } from '../limits.ts'
-import { derivation } from './derive.ts'
 import type { Proofs } from './proofs.ts'
 
 export const PROOF_ALGORITHM = 'hmac-sha256'
@@ -31,4 +32,19 @@ export function keyedProofs(secret: Uint8Array): Proofs {
       return { proof: keyOf(workspace).sign(canonicalize(value)), algorithm: PROOF_ALGORITHM }
     },
   }
+}
+
+export const KEY_BYTES = 32
+
+export type Derive = (purpose: string) => Buffer
+
+export function derivation(secret: Uint8Array): Derive {
+  if (secret.length < KEY_BYTES) {
+    throw new ParleyError(
+      'invalid_argument',
+      `The secret for proofs has ${secret.length} bytes; it needs at least ${KEY_BYTES}.`,
+    )
+  }
+  const extracted = new HmacKey(createHmac('sha256', Buffer.alloc(KEY_BYTES)).update(secret).digest())
+  return purpose => Buffer.from(extracted.sign(`${purpose}\x01`), 'hex')
 }

@@ -1,17 +1,15 @@
-// The second step of a proof chain (W-SEC-17): what an act said, checked against the proof or the digest that is on
-// record for it.
+// The message in a proof chain (W-SEC-17), checked against the proof or digest on record.
 import type { CheckpointId, EnvelopeId, ObjectId, WorkspaceId } from '@parley/core'
 import type { Entry, RunTrail } from '@parley/trail'
 import type { EventBody, EventType, Reference } from '@parley/trail/events'
-import type { CheckpointRecord } from '../checkpoint/checkpoint.ts'
-import { proveCheckpoint } from '../checkpoint/proof.ts'
+import { type CheckpointRecord, proveCheckpoint } from '../checkpoint/checkpoint.ts'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
 import { recordViolation } from '../envelope/proof.ts'
 import type { GateRecord } from '../highway/gate.ts'
 import { referenceTo } from '../highway/subject.ts'
+import { found } from './acting.ts'
 import type { ProofStep } from './proof-report.ts'
-import type { Proofs } from './proofs.ts'
-import { violationOf } from './verify.ts'
+import { type Proofs, violationOf } from './proofs.ts'
 
 interface Source {
   readonly trail: RunTrail
@@ -79,12 +77,9 @@ async function gate({ trail }: Source, id: string, subject: Reference): Promise<
     : failed(`What the store holds of the gate ${id} does not match its digest.`)
 }
 
-/** A decision is about what the gate showed, with what the decider put in its place. */
 async function resolution(source: Source, body: EventBody<'gate_resolved'>): Promise<ProofStep> {
   const query = { event_type: 'gate_triggered', body: { gate_id: body.gate_id }, limit: 1 }
-  const page = await source.trail.query(query)
-  if (!page.ok) throw page.error
-  const [opened] = page.value.entries
+  const [opened] = await found(source.trail, query)
   if (!opened) return missing(`The opening of the gate ${body.gate_id} is not on record.`)
   const shown = await gate(source, body.gate_id, (opened.body as EventBody<'gate_triggered'>).subject)
   if (shown.status !== 'verified') return shown
@@ -97,7 +92,6 @@ async function resolution(source: Source, body: EventBody<'gate_resolved'>): Pro
   return shown
 }
 
-/** Undefined where it is gone or cannot be read. */
 async function valueAt<T>(trail: RunTrail, id: string): Promise<T | undefined> {
   try {
     return (await trail.object(id as ObjectId))?.value as T | undefined

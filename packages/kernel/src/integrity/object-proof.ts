@@ -1,6 +1,4 @@
-// Objects that were changed at rest (W-SEC-16): the trail proves what an object holds with the runtime's secret, and
-// says what the proof comes to when it is read. Envelopes and checkpoints have proofs of their own as well, which every
-// use of them checks and records.
+// Objects changed at rest (W-SEC-16). Envelopes and checkpoints also have proofs that every use checks.
 import { ParleyError, type RunId } from '@parley/core'
 import type { EntryDraft, ProposedEntry, TrailObject } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
@@ -9,14 +7,10 @@ import { recordViolation } from '../envelope/proof.ts'
 import type { Run } from '../run/run.ts'
 import type { Proofs } from './proofs.ts'
 
-/**
- * Looks at the objects of a run as it is replayed. Throws `content_damaged` for what must not become a part of its
- * state.
- */
+/** Checks objects during replay; throws `content_damaged` for what must not become part of the state. */
 export class ObjectCheck {
   readonly #run: Run
   readonly #proofs: Proofs | undefined
-  /** Kinds of the objects before the first entry. */
   readonly #first: string[] = []
   /** What was changed, and is let in for its own proof to give it away. */
   readonly #suspects: TrailObject[] = []
@@ -34,7 +28,6 @@ export class ObjectCheck {
     this.#suspects.push(object)
   }
 
-  /** To be called before the entry is folded. */
   entry({ event_type, body }: EntryDraft): void {
     const { seq, id } = this.#run
     if (seq > 0 || event_type !== 'workspace_created' || !this.#proofs) return
@@ -44,7 +37,6 @@ export class ObjectCheck {
     throw new ParleyError('content_damaged', message, { details: { run: id } })
   }
 
-  /** What no entry has claimed is no envelope and no checkpoint, whatever it says. */
   end(): void {
     for (const suspect of this.#suspects)
       if (this.#run.staged.has(suspect.id)) throw forgedObject(this.#run.id, suspect)
@@ -56,7 +48,6 @@ export function isForged({ proof }: TrailObject, required: boolean): boolean {
   return proof === 'forged' || (proof === 'missing' && required)
 }
 
-/** Whether its own proof gives it away as well: then whoever uses it finds out, and that is on record. */
 function showsItself({ kind, value }: TrailObject, proofs: Proofs | undefined): boolean {
   if (kind === 'checkpoint') return true
   if (kind !== 'envelope' || !proofs) return false
@@ -77,7 +68,6 @@ function damagedObject(run: RunId, object: string, what: string): ParleyError {
   return new ParleyError('content_damaged', message, { details: { run, object } })
 }
 
-/** The record of it. An object is a part of what the trail says, and no subject of its own in the registry. */
 export function forgedEntry(id: string): ProposedEntry<'integrity_violation'> {
   const body = { subject_type: 'trail_entry', subject_id: id, violation: 'hash_mismatch' } as const
   return {

@@ -1,11 +1,9 @@
-// The proof chain of one recorded act (W-SEC-17): who it was, by the entry that binds the name; what was said, by its
-// own proof; the entry with its actor; its link in the chains; the runtime's signature. Each step is checked anew from
-// what is stored, and nothing is written.
-import { asParleyError, type EntryId, err, ok, type Result, type RunId, type WorkspaceId } from '@parley/core'
-import type { Entry, EntryProof, RunModel, RunTrail, TrailQuery } from '@parley/trail'
+// The proof chain of one recorded act (W-SEC-17), each step checked anew from what is stored.
+import { asParleyError, type EntryId, err, ok, type Result, type RunId, unwrap, type WorkspaceId } from '@parley/core'
+import type { Entry, EntryProof, RunModel, RunTrail } from '@parley/trail'
 import { type EventBody, type EventType, RESERVED_ACTORS } from '@parley/trail/events'
 import { notFound } from '../refusal.ts'
-import { actingWorkspace } from './acting.ts'
+import { actingWorkspace, found } from './acting.ts'
 import { messageOf } from './message-proof.ts'
 import type { Proofs } from './proofs.ts'
 
@@ -14,14 +12,10 @@ export type ProofStatus = 'verified' | 'failed' | 'missing' | 'none'
 
 export interface ProofStep {
   readonly status: ProofStatus
-  /** What was checked, or why it does not hold. */
   readonly detail: string
 }
 
-/**
- * The entry that says who stands behind a name: of an agent its workspace's creation or newest migration, of a person
- * the newest login.
- */
+/** Which entry binds the name: an agent's creation or newest migration, a person's newest login. */
 export interface IdentityStep extends ProofStep {
   readonly name: string | null
   readonly run: RunId | null
@@ -41,18 +35,14 @@ export interface ProofReport {
   readonly party: ProofParty
   readonly identity: IdentityStep
   readonly message: ProofStep
-  /** The entry's own hash, and its place behind the one before it, in the run and in its workspace. */
   readonly link: ProofStep & { readonly hash: string; readonly previous: string | null }
   readonly signature: ProofStep & { readonly signer: string | null }
-  /** Every step holds, and none is missing. */
   readonly complete: boolean
 }
 
-/** What a report is made from. */
 export interface ProofSource {
   readonly trail: RunTrail
   readonly proofs: Proofs | undefined
-  /** The trails in which people are on record, the present one first. */
   houses(): Promise<readonly RunTrail[]>
 }
 
@@ -95,11 +85,10 @@ async function reportOn(source: ProofSource, proof: EntryProof): Promise<ProofRe
 async function seqOf(trail: RunTrail, id: EntryId): Promise<number | undefined> {
   let after = 0
   for (;;) {
-    const page = await trail.query({ after })
-    if (!page.ok) throw page.error
-    const found = page.value.entries.find(each => each.id === id)
-    if (found || !page.value.more) return found?.seq
-    after = page.value.cursor
+    const { entries, more, cursor } = unwrap(await trail.query({ after }))
+    const entry = entries.find(each => each.id === id)
+    if (entry || !more) return entry?.seq
+    after = cursor
   }
 }
 
@@ -156,25 +145,17 @@ function isAboutTask(entry: Entry): entry is TaskEntry {
   return ['task_created', 'task_assigned', 'task_status_changed'].includes(entry.event_type)
 }
 
-/**
- * Tasks are filed under the root. An agent that acts on one executes a task above it (W-TASK-19), the nearest that has
- * such a delegate.
- */
+/** The nearest task above (W-TASK-19) that has such a delegate; tasks themselves are filed under the root. */
 async function leaderOf(
   trail: RunTrail,
   { seq, actor, body: { task_id } }: TaskEntry,
 ): Promise<WorkspaceId | undefined> {
-  const found = async (query: TrailQuery) => {
-    const page = await trail.query(query)
-    if (!page.ok) throw page.error
-    return page.value.entries
-  }
   for (let task: string | null | undefined = task_id; ; ) {
-    const [made] = await found({ event_type: 'task_created', body: { task_id: task }, limit: 1 })
+    const [made] = await found(trail, { event_type: 'task_created', body: { task_id: task }, limit: 1 })
     task = (made?.body as EventBody<'task_created'> | undefined)?.parent_task
     if (task == null) return undefined
     const bound = { event_type: 'workspace_created', body: { task_ref: task } } as const
-    for (const { workspace, body } of await found({ ...bound, order: 'descending', after: seq })) {
+    for (const { workspace, body } of await found(trail, { ...bound, order: 'descending', after: seq })) {
       const { role, delegate } = body as EventBody<'workspace_created'>
       if (delegate && role === actor) return workspace ?? undefined
     }
@@ -188,15 +169,8 @@ async function identityOfAgent(
   workspace: WorkspaceId | undefined,
 ): Promise<IdentityStep> {
   if (workspace === undefined) return unbound('No workspace is on record whose agent could have done this.')
-  const page = await trail.query({
-    workspace,
-    event_type: ['workspace_created', 'migration_completed'],
-    order: 'descending',
-    after: seq + 1,
-    limit: 1,
-  })
-  if (!page.ok) throw page.error
-  const [binding] = page.value.entries
+  const event_type = ['workspace_created', 'migration_completed']
+  const [binding] = await found(trail, { workspace, event_type, order: 'descending', after: seq + 1, limit: 1 })
   if (!binding) return unbound(`The creation of ${workspace} is not on record.`)
   const body = binding.body as Partial<EventBody<'workspace_created'> & EventBody<'migration_completed'>>
   const name = body.new_agent ?? body.agent
@@ -216,23 +190,14 @@ async function identityOfRuntime({ trail }: ProofSource, entry: Entry): Promise<
 async function identityOfUser(source: ProofSource, { actor, timestamp }: Entry): Promise<IdentityStep> {
   for (const trail of await source.houses()) {
     for (const event_type of ['authentication_succeeded', 'user_created'] as const) {
-      const query = {
-        event_type,
-        body: { user_id: actor },
-        to: timestamp,
-        order: 'descending',
-        limit: 1,
-      } as const
-      const page = await trail.query(query)
-      if (!page.ok) throw page.error
-      const [binding] = page.value.entries
+      const query = { event_type, body: { user_id: actor }, to: timestamp, order: 'descending', limit: 1 } as const
+      const [binding] = await found(trail, query)
       if (binding) return bound(trail, binding, actor, 'The person whom the authentication boundary accepted.')
     }
   }
   return unbound(`No entry of this node binds the name ${actor}; the host keeps its users elsewhere.`)
 }
 
-/** The entry that binds the name must hold by itself too. */
 async function bound(trail: RunTrail, binding: Entry, name: string, detail: string): Promise<IdentityStep> {
   const proof = await trail.prove(binding.seq)
   const wrong = proof?.findings[0]

@@ -1,12 +1,11 @@
-// The proof of a kept state (W-SEC-16): HMAC-SHA-256 over the run's id and the content, with a key of its own. Whoever
-// can write to the disk can compute a checksum, but not this; a state without its proof is passed over.
+// The proof of a kept state (W-SEC-16): HMAC-SHA-256 over the run's id and the content, with a key of its own.
 //
 //   32 bytes proof · content
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { RunId } from '@parley/core'
 import { kernelLimits } from '../limits.ts'
 import type { Pieces } from '../runtime/actor/state-graph.ts'
-import { derivation } from './derive.ts'
+import { derivation } from './keyed.ts'
 
 const PROOF = 32
 const PURPOSE = 'parley kept state'

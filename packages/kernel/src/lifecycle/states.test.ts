@@ -2,7 +2,7 @@ import { unwrap } from '@parley/core'
 import { WORKSPACE_STATES, type WorkspaceState } from '@parley/trail/events'
 import { describe, expect, test } from 'vitest'
 import { timeoutLeft } from '../budget/clock.ts'
-import { viewMeter } from '../budget/view.ts'
+import { viewMeter } from '../budget/remaining.ts'
 import { type Fixture, fixture, refused } from '../testing/fixture.ts'
 import { isTransition, STATE_CLASSES, STATE_RULES, type StateRules, TRANSITIONS } from './states.ts'
 

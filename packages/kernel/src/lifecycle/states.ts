@@ -1,6 +1,5 @@
-// The nine workspace states: their classes (W-LIFE-01), the 22 legal transitions with their trigger codes (W-LIFE-02),
-// and what each state allows (W-LIFE-04). All three are tables; nothing else in the kernel says which transition is
-// legal.
+// Tables of the nine workspace states: classes (W-LIFE-01), the 22 transitions with their triggers (W-LIFE-02), what
+// each state allows (W-LIFE-04).
 import type { Trigger, WorkspaceState } from '@parley/trail/events'
 
 export const STATE_CLASSES = {
@@ -14,9 +13,7 @@ const ABORT = ['aborted_by_coordinator', 'aborted_by_human', 'batch_abort', 'esc
 const ENDED = [...ABORT, 'parent_failed', 'system_shutdown'] as const
 const RAN_OUT = ['timeout', 'budget_exceeded', 'graceful_termination_expired'] as const
 
-/**
- * W-LIFE-02: exactly these pairs, each with the codes that may cause it. Creation is recorded by `workspace_created`.
- */
+/** W-LIFE-02: exactly these pairs, each with the codes that may cause it. */
 export const TRANSITIONS: {
   readonly [From in WorkspaceState]: { readonly [To in WorkspaceState]?: readonly Trigger[] }
 } = {
@@ -78,7 +75,6 @@ export interface StateRules {
   readonly raisesBudget: boolean
   readonly suspends: boolean
   readonly migrates: boolean
-  /** By a request to wind down, with a time of grace. */
   readonly terminates: boolean
   readonly aborts: boolean
   /** Which of its clocks run; budgets act where wall time runs (W-BUDGET-05). */
@@ -109,40 +105,32 @@ const CLOSED: StateRules = {
   aborts: false,
   clocks: STANDING,
 }
+const AT_WORK: StateRules = {
+  mail: 'placed',
+  consumes: true,
+  sends: true,
+  checkpoints: true,
+  writesMemory: true,
+  signals: 'recorded',
+  createsChildren: true,
+  raisesBudget: true,
+  suspends: true,
+  migrates: true,
+  terminates: true,
+  aborts: true,
+  clocks: { timeout: true, wallTime: true, computeTime: true, liveness: true },
+}
 const RESOLVING: StateRules = { ...CLOSED, signals: 'no_effect', aborts: true }
 const PAUSED: StateRules = { ...CLOSED, mail: 'held', signals: 'refused', aborts: true }
 
 export const STATE_RULES: { readonly [State in WorkspaceState]: StateRules } = {
   idle: { ...CLOSED, mail: 'placed', signals: 'recorded', raisesBudget: true, aborts: true },
-  active: {
-    mail: 'placed',
-    consumes: true,
-    sends: true,
-    checkpoints: true,
-    writesMemory: true,
-    signals: 'recorded',
-    createsChildren: true,
-    raisesBudget: true,
-    suspends: true,
-    migrates: true,
-    terminates: true,
-    aborts: true,
-    clocks: { timeout: true, wallTime: true, computeTime: true, liveness: true },
-  },
+  active: AT_WORK,
   blocked: {
-    mail: 'placed',
-    consumes: true,
-    sends: true,
+    ...AT_WORK,
     checkpoints: false,
-    writesMemory: true,
-    signals: 'recorded',
     createsChildren: false,
-    raisesBudget: true,
-    suspends: true,
-    migrates: true,
-    terminates: true,
-    aborts: true,
-    clocks: { timeout: true, wallTime: true, computeTime: false, liveness: true },
+    clocks: { ...AT_WORK.clocks, computeTime: false },
   },
   suspended: PAUSED,
   migrating: PAUSED,

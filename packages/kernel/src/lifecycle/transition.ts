@@ -16,14 +16,13 @@ import { isTransition, STATE_RULES } from './states.ts'
 export interface Transition {
   readonly to: WorkspaceState
   readonly trigger: Trigger
-  /** Header actor: the decider, or `protocol` where a signal or the runtime drove it. */
   readonly actor: string
   readonly initiator: string
-  /** Required for `failed`. */
   readonly reason?: string
-  /** The limit that was reached. */
   readonly dimension?: BudgetDimension
 }
+
+export const BY_PROTOCOL = { actor: 'protocol', initiator: 'protocol' } as const
 
 export function writeTransition(batch: Batch, workspace: Workspace, change: Transition, from = workspace.status): void {
   invariant(isTransition(from, change.to, change.trigger), 'only the pairs of W-LIFE-02 exist')
@@ -45,19 +44,22 @@ export function writeUndeliverable(batch: Batch, receiver: Workspace, state: Wor
   for (const channel of receiver.incoming?.values() ?? []) {
     for (const id of channel) {
       const envelope = batch.run.envelopes.get(id)
-      if (envelope) writeUndelivered(batch, envelope, state)
+      if (envelope) writeUndelivered(batch, envelope, state as UndeliverableReason)
     }
   }
 }
 
-/** One of them. */
-export function writeUndelivered(batch: Batch, envelope: Envelope, state: WorkspaceState): void {
-  const { id, from, to } = envelope
-  batch.add('envelope_undeliverable', knownWorkspace(batch.run, from), 'protocol', {
-    envelope_id: id,
-    from,
-    to,
-    reason: state as UndeliverableReason,
-    timestamp: batch.at,
-  })
+export function writeUndelivered(batch: Batch, { id, from, to }: Envelope, reason: UndeliverableReason): void {
+  const body = { envelope_id: id, from, to, reason, timestamp: batch.at }
+  batch.add('envelope_undeliverable', knownWorkspace(batch.run, from), 'protocol', body)
+}
+
+/** W-ENV-04: rejected after validation, by a gate or a proof. It never moves again, and its channel goes on. */
+export function writeTurnedBack(
+  batch: Batch,
+  { id, from, to, type }: Envelope,
+  reason: 'gate_rejected_by_human' | 'integrity_violation',
+): void {
+  const body = { envelope_id: id, from, to, type, reason, timestamp: batch.at }
+  batch.add('envelope_rejected', knownWorkspace(batch.run, from), 'protocol', body)
 }

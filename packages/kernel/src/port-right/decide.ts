@@ -1,8 +1,11 @@
 // Granting and revoking port rights (W-PORT-08 to -10), and who may mint one (W-PORT-06).
-import { ok, type Result, type RightId } from '@parley/core'
+import { ok, type Result, type RightId, type WorkspaceId } from '@parley/core'
+import type { RightType } from '@parley/trail/events'
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { kernelLimits } from '../limits.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, invalidState, limitReached, notFound } from '../refusal.ts'
+import { maySendAny, type Party } from '../role/matrix.ts'
 import { workspaceOf } from '../run/run.ts'
 import { authorize } from '../workspace/operation.ts'
 import { ended, isAbove, isRoot, type Workspace } from '../workspace/workspace.ts'
@@ -19,7 +22,7 @@ export function mayMint(sender: Workspace, holder: Workspace, target: Workspace)
 export function decideGrantRight(
   batch: Batch,
   caller: Workspace,
-  request: { readonly type: unknown; readonly holder: unknown; readonly target: unknown },
+  request: { readonly right: unknown; readonly holder: unknown; readonly target: unknown },
 ): Result<RightId> {
   const holder = workspaceOf(batch.run, String(request.holder))
   const target = workspaceOf(batch.run, String(request.target))
@@ -27,7 +30,7 @@ export function decideGrantRight(
   if (refused) return refused
   if (!holder) return notFound('workspace', request.holder)
   if (!target) return notFound('workspace', request.target)
-  const { type } = request
+  const { right: type } = request
   if (type !== 'send' && type !== 'send_once')
     return invalidArgument('A right that is granted is `send` or `send_once`.')
   if (holder === target) return invalidArgument('A right to send goes to another workspace.')
@@ -35,15 +38,7 @@ export function decideGrantRight(
     if (ended(workspace)) return invalidState(`${workspace.id} is ${workspace.status}.`)
   const held = holder.rights?.get(target.id)?.length ?? 0
   if (held >= kernelLimits.heldRights) return limitReached('rights between two workspaces', kernelLimits.heldRights)
-  const id = batch.newId<RightId>('right')
-  batch.add('port_right_created', holder, actorOf(caller), {
-    right_id: id,
-    right_type: type,
-    holder: holder.id,
-    target: target.id,
-    created_by: caller.id,
-  })
-  return ok(id)
+  return ok(writeRight(batch, { actor: actorOf(caller), id: caller.id }, type, holder.id, target.id))
 }
 
 /** W-PORT-08: at once for new submissions; what was accepted still arrives. */
@@ -53,7 +48,7 @@ export function decideRevokeRight(batch: Batch, caller: Workspace, id: unknown, 
   const right = batch.run.rights.get(id as RightId)
   if (!right || rightStatus(right) !== 'active') return notFound('active right', id)
   if (right.type === 'receive') return invalidArgument('A receive right ends only with its workspace.')
-  if (typeof reason !== 'string' || reason === '') return invalidArgument('A revocation needs a reason.')
+  if (!isText(reason)) return invalidArgument('A revocation needs a reason.')
   batch.add('port_right_revoked', right.holder, actorOf(caller), {
     right_id: right.id,
     right_type: right.type,
@@ -63,4 +58,39 @@ export function decideRevokeRight(batch: Batch, caller: Workspace, id: unknown, 
     reason: clip(reason, kernelLimits.reasonLength),
   })
   return ok(undefined)
+}
+
+export interface Grantor {
+  readonly actor: string
+  readonly id: WorkspaceId
+}
+
+export function writeRight(
+  batch: Batch,
+  by: Grantor,
+  type: RightType,
+  holder: WorkspaceId,
+  target: WorkspaceId,
+): RightId {
+  const id = batch.newId<RightId>('right')
+  batch.add('port_right_created', holder, by.actor, {
+    right_id: id,
+    right_type: type,
+    holder,
+    target,
+    created_by: by.id,
+  })
+  return id
+}
+
+/** In the order of W-TOPO-CHAN-01: the right towards the child, then the one that it holds. */
+export function writeDefaultRights(
+  batch: Batch,
+  by: Grantor,
+  child: Party & { readonly id: WorkspaceId },
+  parent: Workspace,
+): void {
+  const { vocabulary } = batch.run
+  if (maySendAny(vocabulary, parent, child, 'sender_above')) writeRight(batch, by, 'send', parent.id, child.id)
+  if (maySendAny(vocabulary, child, parent, 'receiver_above')) writeRight(batch, by, 'send', child.id, parent.id)
 }

@@ -1,8 +1,6 @@
 // What port right entries do to the state. Expiry has no entry: it follows from the states of holder and target.
-import type { RightId } from '@parley/core'
-import { invariant } from '@parley/core'
-import type { Folds } from '../fold.ts'
-import { knownWorkspace, type Run } from '../run/run.ts'
+import { invariant, type RightId } from '@parley/core'
+import { type Folds, knownWorkspace, type Run } from '../run/run.ts'
 import type { PortRight } from './port-right.ts'
 
 export const portRightFolds: Folds = {
@@ -23,16 +21,13 @@ export const portRightFolds: Folds = {
     right.holder = knownWorkspace(run, body.to_holder)
     give(right)
   },
-  port_right_revoked(run, body) {
-    const right = rightOf(run, body.right_id)
-    right.status = 'revoked'
-    take(right)
-  },
-  port_right_consumed(run, body) {
-    const right = rightOf(run, body.right_id)
-    right.status = 'consumed'
-    take(right)
-  },
+  port_right_revoked: (run, body) => end(rightOf(run, body.right_id), 'revoked'),
+  port_right_consumed: (run, body) => end(rightOf(run, body.right_id), 'consumed'),
+}
+
+function end(right: PortRight, status: 'revoked' | 'consumed'): void {
+  right.status = status
+  take(right)
 }
 
 function rightOf(run: Run, id: string): PortRight {

@@ -1,6 +1,7 @@
 // Port rights (W-PORT-01, -02): permissions to send to one workspace, and the right to one's own inbox.
 import type { RightId } from '@parley/core'
 import type { RightType } from '@parley/trail/events'
+import type { Run } from '../run/run.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 
 /** `expired` is not kept: it follows from the states of holder and target (W-PORT-05). */
@@ -30,7 +31,6 @@ export function sendRight(holder: Workspace, target: Workspace): PortRight | und
   return once
 }
 
-/** An active right of exactly this type that the holder could hand on, besides those that are handed on already. */
 export function heldRight(
   holder: Workspace,
   type: RightType,
@@ -40,4 +40,16 @@ export function heldRight(
   return holder.rights
     ?.get(target.id)
     ?.find(right => right.type === type && rightStatus(right) === 'active' && !except?.has(right))
+}
+
+export function rightsHeldBy(run: Run, holder: Workspace): readonly PortRight[] {
+  return active(run, right => right.holder === holder)
+}
+
+export function rightsTo(run: Run, target: Workspace): readonly PortRight[] {
+  return active(run, right => right.target === target)
+}
+
+function active(run: Run, wanted: (right: PortRight) => boolean): readonly PortRight[] {
+  return [...run.rights.values()].filter(right => wanted(right) && rightStatus(right) === 'active')
 }

@@ -1,22 +1,32 @@
-// What recovery (W-REC-11 to -18, -22) and the way out of degraded mode (W-REC-09) write. What the coordinator reports:
-// report.ts.
-import { assertNever, durationMs, type EnvelopeId, ok, type Result, type Timestamp } from '@parley/core'
-import { bodyLimits } from '@parley/trail/events'
-import { type Batch, clip } from '../batch.ts'
+// What recovery (W-REC-11 to -18, -22), the end of degraded mode (W-REC-09) and the coordinator's own report of a
+// systemic problem (W-REC-04, -05) write.
+import {
+  assertNever,
+  compile,
+  durationMs,
+  type EnvelopeId,
+  ok,
+  type Result,
+  type Timestamp,
+  Type,
+  type WorkspaceId,
+} from '@parley/core'
+import { bodyLimits, COORDINATOR_ACTIONS, DEGRADED_SCOPES, type UndeliverableReason } from '@parley/trail/events'
+import { actorOf, type Batch, clip } from '../batch.ts'
 import { channelHead, decideArrival } from '../envelope/deliver.ts'
 import { onItsWay } from '../envelope/envelope.ts'
 import { PROOF_ALGORITHM } from '../integrity/keyed.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { writeUndelivered } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
-import { knownWorkspace } from '../run/run.ts'
+import { invalidArgument, notFound } from '../refusal.ts'
+import { knownWorkspace, workspaceOf } from '../run/run.ts'
 import { decideSignalArrival, writeDriven } from '../signal/decide.ts'
 import { writeInterrupted } from '../workspace/migrate.ts'
-import { ended } from '../workspace/workspace.ts'
+import { ended, isRoot, type Workspace } from '../workspace/workspace.ts'
 import { writeHalfApplied } from './half-applied.ts'
-import type { RecoveryStep } from './steps.ts'
+import type { RecoveryStep } from './plan.ts'
 
-/** Whether the step delivered something. */
 export function decideRecover(batch: Batch, step: RecoveryStep): Result<boolean> {
   const { run } = batch
   switch (step.type) {
@@ -46,7 +56,7 @@ export function decideRecover(batch: Batch, step: RecoveryStep): Result<boolean>
         downtime: Math.max(0, durationMs(step.floor, batch.context.now)),
         ...step.counts,
         // A run of an older version, whose first entry says nothing: from here on its objects are proven.
-        ...(needsMark(batch) && { content_proof: PROOF_ALGORITHM }),
+        ...(batch.context.proofs && !run.contentProven && { content_proof: PROOF_ALGORITHM }),
       })
       return ok(false)
     case 'gate_effects':
@@ -62,10 +72,6 @@ export function decideRecover(batch: Batch, step: RecoveryStep): Result<boolean>
     default:
       return assertNever(step)
   }
-}
-
-function needsMark({ run, context }: Batch): boolean {
-  return context.proofs !== undefined && !run.contentProven
 }
 
 /** W-REC-13: once for each, whatever happened to the recovery that found it first. */
@@ -94,7 +100,7 @@ function writeEnvelope(batch: Batch, id: EnvelopeId): boolean {
   const receiver = knownWorkspace(run, envelope.to)
   if (onItsWay(envelope)) {
     if (STATE_RULES[receiver.status].mail === 'refused') {
-      writeUndelivered(batch, envelope, receiver.status)
+      writeUndelivered(batch, envelope, receiver.status as UndeliverableReason)
       return false
     }
     // Held, behind a gate, or behind an envelope that is: it waits as before.
@@ -113,6 +119,48 @@ export function decideDegradedOver(batch: Batch, from: Timestamp, reason: string
     coordinator_action: 'wait',
     degraded_from: from,
     degraded_to: batch.at,
+  })
+  return ok(undefined)
+}
+
+const validator = compile(
+  Type.Object({
+    reason: Type.String({ minLength: 1 }),
+    scope: Type.Enum([...DEGRADED_SCOPES]),
+    action: Type.Enum([...COORDINATOR_ACTIONS]),
+    workspaces: Type.Optional(Type.Array(Type.String(), { maxItems: kernelLimits.reportedWorkspaces })),
+  }),
+  { name: 'report' },
+)
+
+export function decideReportDegraded(
+  batch: Batch,
+  caller: Workspace,
+  report: {
+    readonly reason: unknown
+    readonly scope: unknown
+    readonly action: unknown
+    readonly workspaces?: unknown
+  },
+): Result<void> {
+  if (!isRoot(caller))
+    return batch.denyOperation(caller, 'report_degraded', {
+      message: 'The coordinator alone judges the state of the whole system.',
+    })
+  const { reason, scope, action, workspaces = [] } = report
+  const checked = validator.check({ reason, scope, action, workspaces })
+  if (!checked.ok) return invalidArgument(checked.error.message)
+  const affected: WorkspaceId[] = []
+  for (const id of checked.value.workspaces ?? []) {
+    const workspace = workspaceOf(batch.run, id)
+    if (!workspace) return notFound('workspace', id)
+    affected.push(workspace.id)
+  }
+  batch.add('system_degraded', null, actorOf(caller), {
+    reason: clip(checked.value.reason, kernelLimits.reasonLength),
+    scope: checked.value.scope,
+    affected_workspaces: affected,
+    coordinator_action: checked.value.action,
   })
   return ok(undefined)
 }

@@ -4,17 +4,16 @@ import type { CheckpointId, WorkspaceId } from '@parley/core'
 import { actorOf, type Batch, initiatorOf } from '../batch.ts'
 import { writeGateEffect } from '../highway/resolve.ts'
 import { isTransition } from '../lifecycle/states.ts'
-import { writeTransition } from '../lifecycle/transition.ts'
-import { writeDefaultRights, writeRight } from '../port-right/defaults.ts'
+import { BY_PROTOCOL, writeTransition } from '../lifecycle/transition.ts'
+import { writeDefaultRights, writeRight } from '../port-right/decide.ts'
 import type { Run } from '../run/run.ts'
-import { writeDelivered, writeEmitted } from '../signal/emit.ts'
+import { writeDelivered, writeEmitted } from '../signal/signal.ts'
 import { boundTask, writeTaskCompleted, writeTaskFailed, writeTaskIntegrated } from '../task/follow.ts'
 import { byHuman, byProtocol, writeFailure, writeRestOfCascade } from '../workspace/failure.ts'
 import { ended, openChildren, type Workspace } from '../workspace/workspace.ts'
-import type { HalfApplied } from './steps.ts'
+import type { HalfApplied } from './plan.ts'
 import type { Trace } from './trace.ts'
 
-/** What is missing, in the order of the sheet's table. */
 export function halfApplied(run: Run, trace: Trace): readonly HalfApplied[] {
   const workspaces = [...run.workspaces.values()]
   const open = workspaces.filter(workspace => !ended(workspace))
@@ -38,10 +37,7 @@ export function halfApplied(run: Run, trace: Trace): readonly HalfApplied[] {
   ]
 }
 
-/**
- * W-TASK-10, -11: a task that does not stand where the state of its workspace puts it, one step for each entry that it
- * misses.
- */
+/** W-TASK-10, -11: one step for each entry that the task of this workspace lacks. */
 function laggingTask(run: Run, workspace: Workspace, reason: string | undefined): readonly HalfApplied[] {
   const status = boundTask({ run }, workspace)?.status
   const step = { type: 'task_status', workspace: workspace.id, reason } as const
@@ -85,8 +81,7 @@ function writeFor(batch: Batch, workspace: Workspace, step: OfWorkspace): void {
   else if (step.type === 'close') writeClosed(batch, workspace, step.by)
   else if (step.type === 'initial_rights') writeInitialRights(batch, workspace)
   else if (workspace.status === 'idle') {
-    const by = { actor: 'protocol', initiator: 'protocol' } as const
-    writeTransition(batch, workspace, { to: 'active', trigger: 'first_envelope', ...by })
+    writeTransition(batch, workspace, { to: 'active', trigger: 'first_envelope', ...BY_PROTOCOL })
   }
 }
 

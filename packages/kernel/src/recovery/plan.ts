@@ -1,25 +1,22 @@
-// Steps 1 to 4 of recovery (W-REC-11): from what replay found to the list of what has to be written, in the order in
-// which it is. Nothing is written here, and nothing is known but the trail.
-import type { WorkspaceId } from '@parley/core'
+// Steps 1 to 4 of recovery (W-REC-11): what has to be written, in order. Each step is decided on the state of its
+// moment, so that taking one twice does nothing.
+import type { CheckpointId, EnvelopeId, SignalId, Ticks, WorkspaceId } from '@parley/core'
+import type { SignalType } from '@parley/trail/events'
 import { countTimers } from '../due/due.ts'
-import { type Envelope, onItsWay } from '../envelope/envelope.ts'
-import { inboxSize } from '../envelope/inbox.ts'
+import { type Envelope, inboxSize, onItsWay } from '../envelope/envelope.ts'
 import type { Run } from '../run/run.ts'
 import { ended } from '../workspace/workspace.ts'
 import { halfApplied } from './half-applied.ts'
-import type { RecoveryStep } from './steps.ts'
-import type { Trace } from './trace.ts'
+import type { ResolvedGate, Trace } from './trace.ts'
 
 export interface RecoveryPlan {
   /** Each is carried out whole before the next one begins. Timers come last of all and are asked for by the clock. */
   readonly phases: readonly (readonly RecoveryStep[])[]
-  /** Workspaces that were not terminal. */
   readonly open: readonly WorkspaceId[]
   readonly signals: number
   readonly timers: number
   readonly examined: number
   readonly quarantined: number
-  /** Workspaces whose creation was left out. */
   readonly lost: number
 }
 
@@ -64,7 +61,6 @@ function envelopesOf(run: Run): readonly RecoveryStep[] {
     .map(({ id }) => ({ type: 'envelope', envelope: id }) as const)
 }
 
-/** Nobody acknowledges for a workspace that is no more. */
 function endedReceiver(run: Run, { to }: Envelope): boolean {
   const receiver = run.workspaces.get(to)
   return !receiver || ended(receiver)
@@ -98,4 +94,53 @@ function signalsOf(trace: Trace, signals: readonly Waiting[]): readonly Recovery
     .flat()
     .map(signal => ({ step: { type: 'drive', signal } as const, seq: signal.seq }))
   return [...driving, ...signals].toSorted((one, other) => one.seq - other.seq).map(({ step }) => step)
+}
+
+export type RecoveryStep =
+  /** An entry that replay left out is on record as such (W-REC-13). */
+  | { readonly type: 'quarantine'; readonly entry: string }
+  /** A migration that a stop left open or half ended (W-REC-24). */
+  | { readonly type: 'migration'; readonly workspace: WorkspaceId }
+  | HalfApplied
+  /** Accepted and not placed, or placed and not acknowledged (W-REC-17). */
+  | { readonly type: 'envelope'; readonly envelope: EnvelopeId }
+  /** A signal whose transition may be missing (W-REC-16). */
+  | { readonly type: 'drive'; readonly signal: DrivingSignal }
+  /** Emitted and not delivered (W-REC-18). */
+  | { readonly type: 'signal'; readonly signal: SignalId; readonly to: WorkspaceId }
+  /** The marker with its eight numbers (W-REC-22); `floor` is the newest moment that was on record before. */
+  | { readonly type: 'completed'; readonly counts: Omit<RecoveryCounts, 'downtime'>; readonly floor: Ticks }
+
+/** W-REC-24: decisions of which only the first part is on record. */
+export type HalfApplied =
+  /** In one batch, so that what follows the end of one gate is not taken for the effect of another. */
+  | { readonly type: 'gate_effects'; readonly resolved: readonly ResolvedGate[] }
+  | { readonly type: 'abort'; readonly workspace: WorkspaceId; readonly by: string }
+  | { readonly type: 'close'; readonly workspace: WorkspaceId; readonly by: string }
+  | { readonly type: 'cascade'; readonly workspace: WorkspaceId }
+  | { readonly type: 'checkpoint_signal'; readonly checkpoint: CheckpointId }
+  | { readonly type: 'initial_rights'; readonly workspace: WorkspaceId }
+  /** It has mail and is still idle (W-REC-16). */
+  | { readonly type: 'first_envelope'; readonly workspace: WorkspaceId }
+  | { readonly type: 'task_status'; readonly workspace: WorkspaceId; readonly reason: string | undefined }
+
+export interface DrivingSignal {
+  readonly id: SignalId
+  readonly from: WorkspaceId
+  readonly type: Extract<SignalType, 'started' | 'blocked' | 'complete' | 'failed'>
+  readonly reason: string | undefined
+  readonly ref: string | undefined
+  readonly actor: string
+  readonly seq: number
+}
+
+export interface RecoveryCounts {
+  readonly downtime: number
+  readonly workspaces_recovered: number
+  readonly workspaces_failed: number
+  readonly envelopes_redelivered: number
+  readonly signals_requeued: number
+  readonly timers_reconstructed: number
+  readonly trail_entries_examined: number
+  readonly quarantined_entries: number
 }

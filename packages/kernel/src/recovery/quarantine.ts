@@ -1,5 +1,4 @@
-// Isolated violations (W-REC-12, -13): entries whose hash and place are sound and which cannot be true all the same.
-// Replay leaves them out, they stay in storage, and each is on record once as quarantined.
+// Isolated violations (W-REC-12, -13): sound entries that cannot be true are left out and recorded once.
 import {
   type CheckpointId,
   type EnvelopeId,
@@ -14,22 +13,19 @@ import {
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 import { onItsWay } from '../envelope/envelope.ts'
-import type { Folds } from '../fold.ts'
-import { openSalvage } from '../integration/salvage-record.ts'
+import { openSalvage } from '../integration/integration.ts'
 import { kernelLimits } from '../limits.ts'
 import type { ObjectKind } from '../objects.ts'
-import { type Run, workspaceOf } from '../run/run.ts'
+import { type Folds, type Run, ticksOf, workspaceOf } from '../run/run.ts'
 import { ended } from '../workspace/workspace.ts'
-import { type Trace, ticksOf } from './trace.ts'
+import type { Trace } from './trace.ts'
 
-/** An entry that replay left out. */
 export interface Quarantined {
   readonly entry: string
   readonly type: EventType
   /** What the entry should have agreed with, and what it says; null where there is nothing to name. */
   readonly expected: string | null
   readonly actual: string | null
-  /** Whether an `integrity_violation` says so already. */
   recorded: boolean
 }
 
@@ -47,10 +43,7 @@ export function quarantine(run: Run, entry: EntryDraft, violation: Violation): v
   run.quarantined.set(id, { entry: id, type, ...violation, recorded: false })
 }
 
-/**
- * An object whose content is gone resolves to nothing (W-REC-12): the entry that names it is left out for that, and
- * nothing else is. Where no entry can be left out for it, the run cannot go on without.
- */
+/** W-REC-12: the entry that names lost content is left out; where no entry names it, the run cannot continue. */
 export function passOver(run: Run, { id, kind, lost = '' }: TrailObject): void {
   const founds = kind === 'context' && run.root === undefined
   if (!NAMED.has(kind) || founds)
@@ -58,7 +51,6 @@ export function passOver(run: Run, { id, kind, lost = '' }: TrailObject): void {
   run.objects++
 }
 
-/** Kinds that an entry names, or that only their readers miss. */
 const NAMED: ReadonlySet<string> = new Set<ObjectKind>([
   'envelope',
   'checkpoint',
@@ -81,7 +73,6 @@ export const quarantineFolds: Folds = {
   },
 }
 
-/** Why an entry cannot be part of the state that the entries before it left behind; undefined where it can. */
 export function violationOf(
   run: Run,
   entry: EntryDraft & { readonly seq: number },
@@ -161,10 +152,7 @@ const NEEDS: { readonly [T in EventType]?: Check<T> } = {
   },
 }
 
-/**
- * W-CONC-08: the entry follows from another state than the entries before it left, as a second runtime writes it that
- * knows nothing of the first. Where retention has deleted entries, nobody can tell.
- */
+/** W-CONC-08: the entry of a second writer that knew nothing of the first. Undecidable after deletions. */
 function stale(run: Run, entry: EntryDraft & { readonly seq: number }): Violation | undefined {
   if (entry.seq !== run.seq + 1) return undefined
   const state = STANDING[entry.event_type] as Standing<EventType> | undefined
@@ -172,7 +160,6 @@ function stale(run: Run, entry: EntryDraft & { readonly seq: number }): Violatio
   return found === said ? undefined : { expected: found ?? null, actual: said ?? null }
 }
 
-/** What an entry says of the state before it: as it is, and as the entry has it. */
 type Standing<T extends EventType> = (
   run: Run,
   body: EventBody<T>,
@@ -188,7 +175,6 @@ const STANDING: { readonly [T in EventType]?: Standing<T> } = {
   },
 }
 
-/** What ends was begun, and has not ended before. */
 function openIntegration(
   run: Run,
   { source, target, mode }: EventBody<'integration_completed' | 'integration_aborted'>,

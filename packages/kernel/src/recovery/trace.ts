@@ -1,31 +1,18 @@
-// What recovery must know of a run's past besides its state: decisions and signals whose consequence has not shown up
-// yet. Our own batches are atomic and leave nothing of the kind; trails of other runtimes may (W-REC-16, -24).
-import {
-  type CheckpointId,
-  type GateId,
-  invariant,
-  parseTimestamp,
-  type SignalId,
-  type Ticks,
-  type WorkspaceId,
-} from '@parley/core'
+// Decisions and signals whose consequence replay has not seen yet. Our own batches are atomic; trails of other runtimes
+// need not be (W-REC-16, -24).
+import type { CheckpointId, GateId, SignalId, Ticks, WorkspaceId } from '@parley/core'
 import type { EntryDraft, TrailState } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 import type { Gate, Resolution } from '../highway/gate.ts'
-import type { Run } from '../run/run.ts'
+import { type Run, ticksOf } from '../run/run.ts'
 import { DELIVERY_EXHAUSTED, SIGNAL_RULES } from '../signal/signal.ts'
-import type { DrivingSignal } from './steps.ts'
+import type { DrivingSignal } from './plan.ts'
 
-/** A gate that has ended, and how. */
 export interface ResolvedGate {
   readonly gate: Gate
   readonly resolution: Resolution
 }
 
-/**
- * What may stand behind the end of a gate although its effect does not: other decisions, and what recovery writes
- * before effects.
- */
 const DECISIONS: ReadonlySet<EventType> = new Set<EventType>([
   'gate_resolved',
   'gate_timeout',
@@ -38,25 +25,19 @@ const DECISIONS: ReadonlySet<EventType> = new Set<EventType>([
 const DRIVING: ReadonlySet<string> = new Set(['started', 'blocked', 'complete', 'failed'])
 
 export class Trace {
-  /** How many entries were read. */
   examined = 0
   /** The newest moment on record (W-CLOCK-07), and that of each local trail, entries that were left out aside. */
   floor = 0 as Ticks
   readonly newest = new Map<WorkspaceId, Ticks>()
   /** Signals behind the newest transition of their workspace that may have a transition of their own. */
   readonly driving = new Map<WorkspaceId, DrivingSignal[]>()
-  /** Checkpoints whose automatic signal has not come. */
   readonly unsignalled = new Set<CheckpointId>()
-  /** Who ordered the abort of a workspace by answering its escalation. */
   readonly aborts = new Map<WorkspaceId, string>()
-  /** Who completed the integration of a workspace that is not closed. */
   readonly completed = new Map<WorkspaceId, string>()
-  /** Why a workspace failed whose task does not say so. */
   readonly failures = new Map<WorkspaceId, string>()
   /** Gates whose end nothing follows: the effect of an end stands right behind it. */
   readonly resolved: ResolvedGate[] = []
 
-  /** What there is to know behind a kept state, before which nothing is half applied. */
   static behind({ locals, systemTimestamp }: TrailState['chain']): Trace {
     const trace = new Trace()
     let newest = systemTimestamp
@@ -68,7 +49,6 @@ export class Trace {
     return trace
   }
 
-  /** Every entry, left out or not. */
   see(entry: EntryDraft): void {
     this.examined++
     const at = ticksOf(entry)
@@ -82,12 +62,6 @@ export class Trace {
     const note = NOTES[entry.event_type] as Note<EventType> | undefined
     note?.(this, run, entry.body, entry)
   }
-}
-
-export function ticksOf(entry: Pick<EntryDraft, 'timestamp'>): Ticks {
-  const ticks = parseTimestamp(entry.timestamp)
-  invariant(ticks !== undefined, 'a recorded timestamp is well-formed')
-  return ticks
 }
 
 type Note<T extends EventType> = (trace: Trace, run: Run, body: EventBody<T>, entry: EntryDraft) => void
@@ -125,12 +99,8 @@ const NOTES: { readonly [T in EventType]?: Note<T> } = {
     trace.completed.delete(id)
     if (run.workspaces.get(id)?.task) trace.failures.set(id, body.reason ?? body.trigger)
   },
-  task_failed(trace, _run, body) {
-    trace.failures.delete(body.workspace_id as WorkspaceId)
-  },
-  checkpoint_created(trace, _run, body) {
-    trace.unsignalled.add(body.checkpoint_id as CheckpointId)
-  },
+  task_failed: (trace, _run, body) => void trace.failures.delete(body.workspace_id as WorkspaceId),
+  checkpoint_created: (trace, _run, body) => void trace.unsignalled.add(body.checkpoint_id as CheckpointId),
   integration_completed(trace, _run, body, entry) {
     if (body.mode === 'normal') trace.completed.set(body.source as WorkspaceId, entry.actor)
   },
@@ -144,7 +114,6 @@ const NOTES: { readonly [T in EventType]?: Note<T> } = {
   },
 }
 
-/** The runtime's own `failed` ends a workspace in every state. */
 function drives(type: string, status: keyof (typeof SIGNAL_RULES)['failed']['moves'], actor: string): boolean {
   if (type === 'failed' && actor === 'protocol') return true
   return SIGNAL_RULES[type as keyof typeof SIGNAL_RULES].moves[status] !== undefined

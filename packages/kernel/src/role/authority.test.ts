@@ -3,7 +3,7 @@
 import { canonicalize, limits, unwrap } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import { describe, expect, test } from 'vitest'
-import { taxonomyLimits } from '../taxonomy/limits.ts'
+import { taxonomyLimits } from '../taxonomy/document.ts'
 import { referenceTaxonomy } from '../taxonomy/reference.ts'
 import { baseVocabulary, loadTaxonomy, type Taxonomy, type Vocabulary } from '../taxonomy/taxonomy.ts'
 import { BASE_ROLES } from './base.ts'

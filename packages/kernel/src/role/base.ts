@@ -1,6 +1,4 @@
-// The three base roles and the base vocabulary: the tables of W-ROLE-03 and W-ROLE-05 as data. Nothing here can be
-// altered by a taxonomy; what one adds is resolved in resolve.ts.
-
+// The base roles and the base vocabulary (W-ROLE-03, W-ROLE-05), which no taxonomy can alter.
 import type { SignalType } from '@parley/trail/events'
 
 export const BASE_ROLES = ['coordinator', 'worker', 'observer'] as const
@@ -15,10 +13,6 @@ export type BaseEnvelopeType = (typeof BASE_ENVELOPE_TYPES)[number]
 
 export const BASE_CHECKPOINT_TYPES = ['artifact', 'observation'] as const
 export type BaseCheckpointType = (typeof BASE_CHECKPOINT_TYPES)[number]
-
-/** Signals that an operation emits for its caller; the coordinator's own emission of one is that operation (A-39). */
-export const OPERATION_SIGNALS = ['integrate', 'suspend', 'migrate'] as const satisfies readonly SignalType[]
-export type OperationSignal = (typeof OPERATION_SIGNALS)[number]
 
 export interface BaseCapabilities {
   /** The other side of every Receive entry: the coordinator's `query` from a worker is the worker's `query` to it. */
@@ -56,4 +50,50 @@ export const BASE_CAPABILITIES: { readonly [Role in BaseRole]: BaseCapabilities 
     read: ['designated_workspaces', 'configured_trail'],
     writesMemory: false,
   },
+}
+
+/** How far an operation of a delegate reaches (A-46); beyond that it is refused with `permission_denied`. */
+export const DELEGATE_REACHES = ['no', 'children', 'descendants', 'subtree', 'own_subtasks'] as const
+export type DelegateReach = (typeof DELEGATE_REACHES)[number]
+
+export interface Operation {
+  readonly root: boolean
+  /** What an active delegate has of it; from level 2 on, where delegates begin (A-14, A-47). */
+  readonly delegate: DelegateReach
+  readonly level: 1 | 2 | 3
+}
+
+const table = {
+  create_workspace: op(true, 'children', 1),
+  assign_role: op(true, 'children', 1),
+  grant_delegation: op(true, 'no', 2),
+  abort: op(true, 'descendants', 1),
+  suspend: op(true, 'descendants', 1),
+  resume: op(true, 'descendants', 1),
+  migrate: op(true, 'descendants', 3),
+  graceful_termination: op(true, 'descendants', 3),
+  raise_budget: op(true, 'descendants', 2),
+  change_priority: op(true, 'descendants', 2),
+  batch_abort: op(true, 'no', 2),
+  batch_priority: op(true, 'no', 2),
+  grant_visibility: op(true, 'descendants', 2),
+  create_right: op(true, 'subtree', 1),
+  revoke_right: op(true, 'no', 1),
+  transfer_ownership: op(true, 'no', 2),
+  task: op(true, 'own_subtasks', 1),
+  integrate: op(true, 'children', 1),
+  configure_highway: op(true, 'no', 2),
+  // Delegates have the signal `escalation` for that.
+  consult: op(true, 'no', 2),
+  // Not in the table, but refusals name them: an orphan's one new parent (W-WS-13), and what nobody has (W-WS-16).
+  reparent: op(true, 'no', 2),
+  revoke_visibility: op(false, 'no', 2),
+}
+
+export type OperationName = keyof typeof table
+export const OPERATIONS: { readonly [Name in OperationName]: Operation } = table
+export const OPERATION_NAMES = Object.keys(table) as readonly OperationName[]
+
+function op(root: boolean, delegate: DelegateReach, level: Operation['level']): Operation {
+  return { root, delegate, level }
 }

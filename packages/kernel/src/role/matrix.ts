@@ -1,18 +1,13 @@
-// What a role permits: the permission matrix (W-ROLE-05, W-ROLE-06), creation of checkpoints (W-CP-03) and the
-// actions that a workspace's authority lists (A-07). Port rights are a second condition for mail and live elsewhere.
-
+// The permission matrix (W-ROLE-05, W-ROLE-06), who creates which checkpoints (W-CP-03), authorities (A-07).
 import type { Vocabulary } from '../taxonomy/taxonomy.ts'
-import { OPERATION_NAMES, OPERATIONS } from './operations.ts'
-import { baseRole } from './resolve.ts'
-import type { Role } from './role.ts'
+import { OPERATION_NAMES, OPERATIONS } from './base.ts'
+import { baseRole, type Role } from './resolve.ts'
 
-/** One side of an envelope. */
 export interface Party {
   readonly role: string
   readonly delegate: boolean
 }
 
-/** Which of the two is an ancestor of the other, if any. */
 export type Relation = 'sender_above' | 'receiver_above' | 'apart'
 
 /** W-ROLE-06. A role or type that is not registered is denied like any other. */
@@ -50,11 +45,7 @@ export function mayCreate(vocabulary: Vocabulary, role: string, checkpointType: 
   return created && vocabulary.checkpointTypes.get(checkpointType)?.permittedRoles.has(role) === true
 }
 
-/**
- * A-07: `authority.actions`, each `<dimension>:<name>`, in a fixed order. Towards its subtree a delegate sends what the
- * coordinator sends (W-ROLE-11): pass the vocabulary's coordinator if a taxonomy gave it more than the base types.
- * Receiving is no action of the agent and is not listed.
- */
+/** A-07, W-ROLE-11: `authority.actions` in a fixed order; `coordinator` is the vocabulary's, for delegates. */
 export function actionsOf(
   role: Role,
   delegate: boolean,

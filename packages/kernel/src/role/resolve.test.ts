@@ -4,7 +4,7 @@ import { unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import type { Capability, RoleDefinition } from '../taxonomy/document.ts'
 import { loadTaxonomy, type Taxonomy } from '../taxonomy/taxonomy.ts'
-import type { Role } from './role.ts'
+import type { Role } from './resolve.ts'
 
 const send = (type: string, role: string): Capability => ({ action: 'send', target: { type, role } })
 const receive = (type: string, role: string): Capability => ({ action: 'receive', target: { type, role } })

@@ -1,10 +1,9 @@
-// How a role comes about (W-ROLE-08): base, taxonomy rows, override, remove, add, in this order. Definitions arrive
-// here only after the checks of W-TAX-05.
+// How a role comes about (W-ROLE-08): base, taxonomy rows, override, remove, add, in this order. What a set does not
+// hold is denied (W-ROLE-01).
 
-import type { RoleDefinition } from '../taxonomy/document.ts'
-import { namesIn, routesIn } from '../taxonomy/document.ts'
+import type { SignalType } from '@parley/trail/events'
+import { namesIn, type RoleDefinition, routesIn } from '../taxonomy/document.ts'
 import { BASE_CAPABILITIES, type BaseRole } from './base.ts'
-import type { Role } from './role.ts'
 
 /** A matrix row of the taxonomy, seen from its sender (W-TAX-03). */
 export interface SendRow {
@@ -12,7 +11,6 @@ export interface SendRow {
   readonly to: string
 }
 
-/** A base role, with the taxonomy rows that name it as sender. */
 export function baseRole(name: BaseRole, rows: readonly SendRow[] = []): Role {
   const { send, emit, create, read, writesMemory } = BASE_CAPABILITIES[name]
   return Object.freeze({
@@ -45,10 +43,7 @@ export function derivedRole(definition: RoleDefinition, base: Role, rows: readon
   return Object.freeze({ ...base, name, send, removedReceive: removedReceive(definition), read, create })
 }
 
-/**
- * W-ROLE-06 asks only for the type. A type that is removed and then added again is received; an added Receive entry
- * opens nothing by itself, since the sender's side of the matrix decides.
- */
+/** W-ROLE-06. Removed and added again is received; an added Receive alone opens nothing. */
 function removedReceive({ add, remove }: RoleDefinition): ReadonlySet<string> {
   const removed = new Set(routesIn(remove, 'receive').map(route => route.type))
   for (const { type } of routesIn(add, 'receive')) removed.delete(type)
@@ -74,4 +69,19 @@ function addSend(send: Map<string, Set<string>>, type: string, to: string): void
 function unsend(send: Map<string, Set<string>>, type: string, to: string): void {
   const targets = send.get(type)
   if (targets?.delete(to) && targets.size === 0) send.delete(type)
+}
+
+export interface Role {
+  readonly name: string
+  readonly base: BaseRole
+  /** Envelope type to the roles it may go to, base or derived; no type has an empty set. */
+  readonly send: ReadonlyMap<string, ReadonlySet<string>>
+  /** Envelope types that a holder of this role does not get, whoever may send them to its family (W-ROLE-06). */
+  readonly removedReceive: ReadonlySet<string>
+  readonly read: ReadonlySet<string>
+  /** Checkpoint types; a registered one must also permit the role (W-CP-03, `mayCreate`). */
+  readonly create: ReadonlySet<string>
+  readonly emit: ReadonlySet<SignalType>
+  /** Access.modify is "own files" (W-WS-22). */
+  readonly writesMemory: boolean
 }

@@ -1,5 +1,4 @@
-// The deployment model (W-SEC-13, -16): what a runtime vouches for. It declares one and does not start where it lacks
-// what that takes. docs/guide/security.md says what each model protects, and what it does not.
+// The deployment model that a runtime vouches for (W-SEC-13, -16); docs/guide/security.md says what each one protects.
 import { ParleyError } from '@parley/core'
 import type { Sealing, StateCacheStore } from '@parley/trail'
 import { DEPLOYMENT_MODELS, type DeploymentModel } from '@parley/trail/events'
@@ -8,9 +7,7 @@ import type { Transport } from '../runtime/actor/transport.ts'
 /** The trust boundary is this process, and access control enforces visibility inside it. */
 export const DEPLOYMENT_MODEL: DeploymentModel = 'single-runtime'
 
-/** What a host brings along, as far as a model may ask for it. */
 export interface Mechanisms {
-  /** How the trail writes content. */
   readonly sealing: Sealing
   readonly secret: boolean
   readonly stateCache: Pick<StateCacheStore, 'sealed'> | undefined
@@ -22,7 +19,6 @@ export function deploymentModel(text: string): DeploymentModel | undefined {
   return DEPLOYMENT_MODELS.find(each => each === text.replaceAll('_', '-'))
 }
 
-/** A start-up error, before anything is written, where something is missing that the model needs. */
 export function requireDeployment(declared: string | undefined, mechanisms: Mechanisms): DeploymentModel {
   const model = declared === undefined ? DEPLOYMENT_MODEL : deploymentModel(declared)
   if (model === undefined)

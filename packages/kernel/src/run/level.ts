@@ -5,18 +5,13 @@ import { ParleyError } from '@parley/core'
 export const LEVELS = [1, 2, 3] as const
 export type Level = (typeof LEVELS)[number]
 
-/** Where a host declares none. */
 export const LEVEL: Level = 3
 
-/** What a host brings along, as far as a level may ask for it. */
 export interface Guards {
-  /** From which proofs of messages are made. */
   readonly secret: boolean
-  /** Who is known and may do what. */
   readonly users: boolean
 }
 
-/** A start-up error, before anything is written, where something is missing that the level needs. */
 export function requireLevel(declared: Level | undefined, { secret, users }: Guards): Level {
   const level = declared ?? LEVEL
   if (!LEVELS.includes(level))

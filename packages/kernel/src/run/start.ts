@@ -1,40 +1,32 @@
-// The first entries of a run (W-LIFE-12): its root, and the root's own receive right. The runtime creates only this one
-// workspace.
-import {
-  compile,
-  limits,
-  type ObjectId,
-  ok,
-  type Result,
-  type RightId,
-  type Static,
-  Type,
-  type WorkspaceId,
-} from '@parley/core'
+// How a run begins (W-LIFE-12) and ends (W-LIFE-13, W-LIFE-14).
+import { compile, limits, type ObjectId, ok, type Result, type Static, Type, type WorkspaceId } from '@parley/core'
 import { HASH_ALGORITHM } from '@parley/trail'
 import { bodyLimits, isReservedActor } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
 import { expandHighway, type HighwayDraft } from '../highway/config.ts'
+import { writeGatesEnded } from '../highway/invalidate.ts'
 import { HOUSE_KEY } from '../house/house.ts'
+import { openInto } from '../integration/integration.ts'
 import { identityFor } from '../integrity/identity.ts'
 import { PROOF_ALGORITHM } from '../integrity/keyed.ts'
+import { BY_PROTOCOL, writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { kernelDefaults } from '../limits.ts'
 import type { RunSettings } from '../objects.ts'
+import { writeRight } from '../port-right/decide.ts'
 import { invalidArgument, invalidState, limitReached, type Refusal } from '../refusal.ts'
 import { actionsOf } from '../role/matrix.ts'
 import { loadTaxonomy, PROTOCOL_VERSION, type Vocabulary } from '../taxonomy/taxonomy.ts'
+import { writeForcedStop } from '../workspace/failure.ts'
+import { ended, subtree } from '../workspace/workspace.ts'
 import { DEPLOYMENT_MODEL } from './deployment.ts'
+import { rootOf } from './run.ts'
 
-/**
- * How a run is started. `owner` is the person who answers for it: what nobody else owns is theirs, and so are its
- * escalations.
- */
+/** `owner` answers for the run: they own what nobody else does, and get its escalations. */
 export const RunDraftSchema = Type.Object(
   {
     owner: Type.String({ minLength: 1, maxLength: bodyLimits.userIdLength }),
     taxonomy: Type.Optional(Type.Unknown()),
     context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    /** A preset's name, a configuration, or `off` for a run without a highway (highway/config.ts). */
     highway: Type.Optional(Type.Unknown()),
     /** Percent of a limit at which its warning is written (W-BUDGET-04). */
     budget_warning: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 100 })),
@@ -95,20 +87,11 @@ export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceI
       content_objects: batch.objects.map(({ kind }) => kind),
     }),
   })
-  batch.add('port_right_created', id, 'protocol', {
-    right_id: batch.newId<RightId>('right'),
-    right_type: 'receive',
-    holder: id,
-    target: id,
-    created_by: id,
-  })
+  writeRight(batch, { actor: 'protocol', id }, 'receive', id, id)
   return ok(id)
 }
 
-/**
- * W-USER-07: a run belongs to a person, whom the directory knows where there is one. The house exists before anybody is
- * known.
- */
+/** W-USER-07: the directory knows the owner, except of the house, which exists before any user. */
 function unfitOwner(batch: Batch, owner: string, { roles }: Vocabulary, house: boolean): Refusal | undefined {
   const { users } = batch.context
   const name = clip(owner, limits.messageValueLength)
@@ -120,4 +103,25 @@ function unfitOwner(batch: Batch, owner: string, { roles }: Vocabulary, house: b
     return invalidArgument(`There is no user ${name} to own the run: authenticate first.`, 'owner_invalid')
   if (state === 'active') return undefined
   return invalidArgument(`The user ${name} is ${state} and cannot be given a run.`, 'user_not_active')
+}
+
+/** Only when every other workspace is terminal; the root's `closed` is the last entry. */
+export function decideClose(batch: Batch): Result<void> {
+  const root = rootOf(batch.run)
+  if (root.status !== 'active') return invalidState(`The root is ${root.status}; a run closes from active.`)
+  for (const each of subtree(root))
+    if (each !== root && !ended(each)) return invalidState(`${each.id} is ${each.status}; finish or abort it first.`)
+  const open = openInto(batch.run, root)
+  if (open) return invalidState(`The salvage of ${open.source.id} is open; merge or discard it first.`)
+  const change = { trigger: 'run_complete', ...BY_PROTOCOL } as const
+  writeTransition(batch, root, { ...change, to: 'integrating' })
+  writeUndeliverable(batch, root, 'integrating')
+  writeGatesEnded(batch)
+  writeTransition(batch, root, { ...change, to: 'closed' }, 'integrating')
+  return ok(undefined)
+}
+
+export function decideStop(batch: Batch): Result<void> {
+  writeForcedStop(batch, rootOf(batch.run))
+  return ok(undefined)
 }

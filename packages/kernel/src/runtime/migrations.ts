@@ -1,6 +1,5 @@
-// Migrations at work (W-MIG-05): once a request is durable, the host prepares the new agent; then the swap is asked
-// for, or the failure. What became of a migration is read off the trail, so that whoever waits for it learns the same,
-// whoever ended it.
+// Migrations at work (W-MIG-05): the host prepares the new agent, then the swap or the failure is submitted. Outcomes
+// are read off the trail, whoever ended the migration.
 import {
   asParleyError,
   type Clock,
@@ -16,7 +15,7 @@ import type { EventBody } from '@parley/trail/events'
 import type { RuntimeCommand } from '../command.ts'
 import { kernelDefaults } from '../limits.ts'
 import { invalidState, refusal } from '../refusal.ts'
-import { Pauses } from './actor/pauses.ts'
+import { Pauses } from './actor/outage.ts'
 import { AgentHandle } from './handle/agent.ts'
 import type { RunHandle } from './handle/run-handle.ts'
 import { viewWorkspace, type WorkspaceView } from './handle/view.ts'
@@ -27,17 +26,10 @@ export interface MigrationRequest {
   readonly oldAgent: string
   readonly newAgent: string
   readonly reason: string
-  /**
-   * What the new agent will act by. It is refused as long as the old agent is bound: until the swap, which a `state`
-   * notice tells.
-   */
+  /** Refused while the old agent is bound: until the swap, which a `state` notice announces. */
   readonly agent: AgentHandle
   /** The frozen workspace (step 2): all of it is still there after the swap, and nothing of it changes before. */
   readonly snapshot: WorkspaceView
-  /**
-   * Aborted when the migration ended without its agent: by an abort, with its parent, with the run, or with the
-   * runtime.
-   */
   readonly signal: AbortSignal
 }
 
@@ -47,7 +39,6 @@ export type Prepare = (request: MigrationRequest) => void | Promise<void>
 export interface MigrationHost {
   readonly clock: Clock
   readonly prepare: Prepare
-  /** The handle of a run at work. */
   handle(run: RunId): Promise<RunHandle | undefined>
   submit<T>(run: RunId, command: RuntimeCommand): Promise<Result<T>>
   onFault(cause: unknown): void
@@ -65,7 +56,6 @@ interface Open {
 export class Migrations {
   readonly #host: MigrationHost
   readonly #pauses: Pauses
-  /** A workspace has one at a time, so there are never more of them than open workspaces. */
   readonly #open = new Map<WorkspaceId, Open>()
 
   constructor(host: MigrationHost) {
@@ -73,19 +63,16 @@ export class Migrations {
     this.#pauses = new Pauses(host.clock)
   }
 
-  /** To be told of each entry once it is durable, that of recovery aside. */
   follow(run: RunId, { event_type, body }: EntryDraft): void {
     if (event_type === 'migration_started') this.#begin(run, body as EventBody<'migration_started'>)
     else if (event_type === 'workspace_state_changed') this.#leave(body as EventBody<'workspace_state_changed'>)
   }
 
-  /** The handle of the new agent once it is bound, or why it never will be. */
   outcome(workspace: WorkspaceId): Promise<Result<AgentHandle>> {
     const open = this.#open.get(workspace)
     return open?.outcome.promise ?? Promise.resolve(invalidState(`${workspace} is not being migrated.`))
   }
 
-  /** The run has ended or was halted. */
   drop(run: RunId): void {
     for (const open of this.#open.values())
       if (open.run === run) this.#end(open, invalidState(`The run ${run} has ended.`))
@@ -121,7 +108,6 @@ export class Migrations {
     if (!failed.ok) this.#end(open, failed)
   }
 
-  /** What went wrong; undefined if nothing did. */
   async #prepare(open: Open): Promise<string | undefined> {
     const { workspace, started } = open
     try {
@@ -144,7 +130,6 @@ export class Migrations {
     }
   }
 
-  /** Asks until the trail can be written, or nobody waits for it any more. */
   async #submit(open: Open, command: RuntimeCommand): Promise<Result<void>> {
     for (;;) {
       const answer = await this.#host.submit<void>(open.run, command)

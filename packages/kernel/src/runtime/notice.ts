@@ -1,20 +1,25 @@
 // Notices (wacp-primitives 0.7): callbacks to the agent of a workspace. Each names something that is on the trail
 // already; one that is missed can be found there.
-import type { EnvelopeId, GraphId, SignalId, TaskId, Timestamp, WorkspaceId } from '@parley/core'
+import type { EnvelopeId, GateId, GraphId, SignalId, TaskId, Timestamp, WorkspaceId } from '@parley/core'
 import type { EntryDraft } from '@parley/trail'
 import type {
   BudgetDimension,
+  EscalationResponse,
   EventBody,
+  EventType,
+  GateType,
   SignalType,
   Trigger,
   UndeliverableReason,
+  UserState,
   WorkspaceState,
 } from '@parley/trail/events'
-import type { RecoveryCounts } from '../recovery/steps.ts'
+import { RECEIVE_ESCALATION } from '../highway/escalation.ts'
+import type { GateOutcome } from '../highway/gate.ts'
+import type { RecoveryCounts } from '../recovery/plan.ts'
 import { type Run, rootOf, workspaceOf } from '../run/run.ts'
 import { unresolvable } from '../task/graph.ts'
-import { type GateNotice, gateNotices } from './gate-notice.ts'
-import { type EscalationNotice, escalationNotices, type UserNotice } from './user-notice.ts'
+import type { UserEvent } from '../user/user.ts'
 
 export type Notice = { readonly to: WorkspaceId } & (
   | { readonly kind: 'mail'; readonly envelope: EnvelopeId; readonly from: WorkspaceId }
@@ -34,7 +39,6 @@ export type Notice = { readonly to: WorkspaceId } & (
       readonly trigger: Trigger
       readonly reason: string | undefined
     }
-  /** An orphan went to the root, or the coordinator gave it another parent. */
   | {
       readonly kind: 'reparented'
       readonly workspace: WorkspaceId
@@ -67,14 +71,10 @@ export type Notice = { readonly to: WorkspaceId } & (
   | UserNotice
   | EscalationNotice
   | GateNotice
-  /**
-   * W-SEC-06: somebody was not who they claimed to be, or something is not what was proven; the coordinator hears of
-   * it.
-   */
+  /** W-SEC-06: an identity or a proof did not hold; the coordinator is notified. */
   | {
       readonly kind: 'security'
       readonly event: 'authentication_failed' | 'integrity_violation'
-      /** The claimed name, or the id of what was forged. */
       readonly subject: string
       readonly reason: string
     }
@@ -92,101 +92,155 @@ export type Notice = { readonly to: WorkspaceId } & (
   | { readonly kind: 'unresolvable'; readonly graph: GraphId; readonly tasks: readonly TaskId[] }
 )
 
-/**
- * What an entry means to whom. To be asked right before the entry is folded in: a signal's own words are still at hand
- * then.
- */
-export function noticesOf(run: Run, entry: EntryDraft): readonly Notice[] {
-  switch (entry.event_type) {
-    case 'envelope_delivered': {
-      const body = entry.body as EventBody<'envelope_delivered'>
-      const to = body.to as WorkspaceId
-      return [{ kind: 'mail', to, envelope: body.envelope_id as EnvelopeId, from: body.from as WorkspaceId }]
-    }
-    case 'signal_delivered':
-      return signalNotice(run, entry.body as EventBody<'signal_delivered'>)
-    case 'workspace_state_changed':
-      return stateNotices(run, entry.body as EventBody<'workspace_state_changed'>)
-    case 'envelope_undeliverable': {
-      const body = entry.body as EventBody<'envelope_undeliverable'>
-      const envelope = body.envelope_id as EnvelopeId
-      const told = new Set([body.from as WorkspaceId, rootOf(run).id])
-      return [...told].map(to => ({ kind: 'undeliverable', to, envelope, reason: body.reason }))
-    }
-    case 'authentication_failed': {
-      const { entity, reason } = entry.body as EventBody<'authentication_failed'>
-      return [{ kind: 'security', to: rootOf(run).id, event: entry.event_type, subject: entity, reason }]
-    }
-    case 'integrity_violation': {
-      const { subject_id: subject, violation } = entry.body as EventBody<'integrity_violation'>
-      return [{ kind: 'security', to: rootOf(run).id, event: entry.event_type, subject, reason: violation }]
-    }
-    case 'recovery_completed':
-      return [{ kind: 'recovered', to: rootOf(run).id, counts: entry.body as EventBody<'recovery_completed'> }]
-    case 'system_degraded':
-      return [degradedNotice(run, entry.body as EventBody<'system_degraded'>)]
-    case 'workspace_reparented':
-      return reparentedNotices(run, entry.body as EventBody<'workspace_reparented'>)
-    case 'workspace_ownership_transferred': {
-      const { workspace_id, from_user, to_user } = entry.body as EventBody<'workspace_ownership_transferred'>
-      const workspace = workspace_id as WorkspaceId
-      const told: Notice = { kind: 'owner', to: rootOf(run).id, workspace, from: from_user, owner: to_user }
-      return [told, ...escalationNotices(run, entry)]
-    }
-    case 'gate_triggered':
-    case 'gate_timeout':
-      return gateNotices(run, entry)
-    case 'budget_warning':
-      return [budgetNotice(run, 'warning', entry.body as EventBody<'budget_warning'>)]
-    case 'budget_exceeded':
-      return [budgetNotice(run, 'exceeded', entry.body as EventBody<'budget_exceeded'>)]
-    case 'liveness_warning': {
-      const { workspace_id, interval, last_activity_timestamp } = entry.body as EventBody<'liveness_warning'>
-      const workspace = workspace_id as WorkspaceId
-      const last_activity = last_activity_timestamp as Timestamp
-      return [{ kind: 'silence', to: rootOf(run).id, workspace, interval, last_activity }]
-    }
-    default:
-      return escalationNotices(run, entry)
-  }
+/** The events of W-USER-03. */
+export type UserTransitionEvent = Exclude<Extract<UserEvent, `user_${string}`>, 'user_created'>
+
+export interface UserNotice {
+  readonly kind: 'user'
+  readonly user: string
+  readonly event: UserTransitionEvent
+  readonly state: UserState
 }
 
-function degradedNotice(run: Run, body: EventBody<'system_degraded'>): Notice {
-  const { scope, reason } = body
-  const from = body.degraded_from as Timestamp | undefined
-  const until = body.degraded_to as Timestamp | undefined
-  return { kind: 'degraded', to: rootOf(run).id, scope, reason, from, until }
+export type EscalationNotice = EscalationEvent & {
+  readonly kind: 'escalation'
+  readonly signal: SignalId
+  readonly workspace: WorkspaceId
 }
 
-function budgetNotice(run: Run, mark: 'warning' | 'exceeded', body: EventBody<'budget_exceeded'>): Notice {
-  const { budget_dimension: dimension, consumed, limit } = body
-  const workspace = body.workspace_id as WorkspaceId
-  return { kind: 'budget', to: rootOf(run).id, workspace, mark, dimension, consumed, limit }
+type EscalationEvent =
+  | { readonly event: 'received'; readonly addressee: string; readonly queued: boolean }
+  | { readonly event: 'delivered'; readonly addressee: string }
+  /** The addressee is deactivated: transfer the ownership, or handle it. */
+  | { readonly event: 'rejected'; readonly addressee: string }
+  | { readonly event: 'overflow'; readonly addressee: string }
+  | { readonly event: 'resolved'; readonly actor: string; readonly response: EscalationResponse }
+
+export type GateNotice =
+  | {
+      readonly kind: 'gate_opened'
+      readonly gate: GateId
+      readonly type: GateType
+      readonly subject_id: string
+      readonly workspace: WorkspaceId | null
+      readonly task_ref: TaskId | null
+      readonly graph_ref: GraphId | null
+      readonly addressee: string
+    }
+  /** Nobody answered in time: approve or reject it, or ask again for what it holds up (W-HWY-10). */
+  | { readonly kind: 'gate_handed_over'; readonly gate: GateId; readonly type: GateType }
+  | ({ readonly kind: 'gate_ended' } & GateOutcome)
+
+type Notify<T extends EventType> = (run: Run, body: EventBody<T>, root: WorkspaceId) => readonly Notice[]
+
+const NOTICES: { readonly [T in EventType]?: Notify<T> } = {
+  envelope_delivered(_run, body) {
+    const to = body.to as WorkspaceId
+    return [{ kind: 'mail', to, envelope: body.envelope_id as EnvelopeId, from: body.from as WorkspaceId }]
+  },
+  signal_delivered(run, body) {
+    const from = workspaceOf(run, body.from)
+    const signal = from?.waiting?.find(each => each.id === body.signal_id)
+    // A repetition is on record and is not processed again (W-SIG-09).
+    if (!from || !signal) return NONE
+    const { id, to, type, reason, ref } = signal
+    return [{ kind: 'signal', to, signal: id, from: from.id, type, reason, ref }]
+  },
+  workspace_state_changed(_run, body, root) {
+    const workspace = body.workspace_id as WorkspaceId
+    const { from_state: from, to_state: state, trigger, reason } = body
+    return [...new Set([workspace, root])].map(to => ({ kind: 'state', to, workspace, from, state, trigger, reason }))
+  },
+  envelope_undeliverable(_run, { envelope_id, from, reason }, root) {
+    const told = new Set([from as WorkspaceId, root])
+    return [...told].map(to => ({ kind: 'undeliverable', to, envelope: envelope_id as EnvelopeId, reason }))
+  },
+  authentication_failed: (_run, { entity: subject, reason }, to) => [
+    { kind: 'security', to, event: 'authentication_failed', subject, reason },
+  ],
+  integrity_violation: (_run, { subject_id: subject, violation: reason }, to) => [
+    { kind: 'security', to, event: 'integrity_violation', subject, reason },
+  ],
+  recovery_completed: (_run, counts, to) => [{ kind: 'recovered', to, counts }],
+  system_degraded(_run, { scope, reason, degraded_from, degraded_to }, to) {
+    const [from, until] = [degraded_from as Timestamp | undefined, degraded_to as Timestamp | undefined]
+    return [{ kind: 'degraded', to, scope, reason, from, until }]
+  },
+  // The workspace itself notices nothing.
+  workspace_reparented(_run, body, root) {
+    const parent = body.new_parent as WorkspaceId
+    const [workspace, from] = [body.workspace_id as WorkspaceId, body.old_parent as WorkspaceId]
+    const { reason } = body
+    return [...new Set([root, parent])].map(to => ({ kind: 'reparented', to, workspace, from, parent, reason }))
+  },
+  workspace_ownership_transferred(run, { workspace_id, from_user: from, to_user: owner }, to) {
+    const workspace = workspace_id as WorkspaceId
+    const asked = [...run.escalations.values()].filter(each => each.workspace === workspace && !each.answer)
+    return [
+      { kind: 'owner', to, workspace, from, owner },
+      ...asked.map(each => escalation(to, each.signal, workspace, { event: 'delivered', addressee: owner })),
+    ]
+  },
+  gate_triggered: (_run, body, to) => [
+    {
+      kind: 'gate_opened',
+      to,
+      gate: body.gate_id as GateId,
+      type: body.gate_type,
+      subject_id: body.subject.id,
+      workspace: body.workspace as WorkspaceId | null,
+      task_ref: body.task_ref as TaskId | null,
+      graph_ref: body.graph_ref as GraphId | null,
+      addressee: body.addressee,
+    },
+  ],
+  gate_timeout: (_run, { gate_id, gate_type: type, fallback_action }, to) =>
+    fallback_action === 'escalate_to_coordinator'
+      ? [{ kind: 'gate_handed_over', to, gate: gate_id as GateId, type }]
+      : NONE,
+  budget_warning: (_run, body, to) => [budget('warning', body, to)],
+  budget_exceeded: (_run, body, to) => [budget('exceeded', body, to)],
+  liveness_warning(_run, { workspace_id, interval, last_activity_timestamp }, to) {
+    const last_activity = last_activity_timestamp as Timestamp
+    return [{ kind: 'silence', to, workspace: workspace_id as WorkspaceId, interval, last_activity }]
+  },
+  escalation_received: (_run, { signal_id, workspace, addressee, queued }, to) => [
+    escalation(to, signal_id, workspace, { event: 'received', addressee, queued }),
+  ],
+  escalation_resolved: (_run, { signal_id, workspace, actor, response_type: response }, to) => [
+    escalation(to, signal_id, workspace, { event: 'resolved', actor, response }),
+  ],
+  capability_denied(run, { capability, target, user_id: addressee, reason }, to) {
+    const asked = capability === RECEIVE_ESCALATION ? run.escalations.get(target as SignalId) : undefined
+    if (!asked || addressee === null) return NONE
+    const event = reason === 'escalation_queue_overflow' ? 'overflow' : 'rejected'
+    return [escalation(to, asked.signal, asked.workspace, { event, addressee })]
+  },
 }
 
-/** The coordinator, and whoever got a child by it; the workspace itself notices nothing. */
-function reparentedNotices(run: Run, body: EventBody<'workspace_reparented'>): readonly Notice[] {
-  const parent = body.new_parent as WorkspaceId
-  const [workspace, from] = [body.workspace_id as WorkspaceId, body.old_parent as WorkspaceId]
-  const told = new Set([rootOf(run).id, parent])
-  return [...told].map(to => ({ kind: 'reparented', to, workspace, from, parent, reason: body.reason }))
+const NONE: readonly Notice[] = []
+
+function budget(mark: 'warning' | 'exceeded', body: EventBody<'budget_exceeded'>, to: WorkspaceId): Notice {
+  const { workspace_id, budget_dimension: dimension, consumed, limit } = body
+  return { kind: 'budget', to, workspace: workspace_id as WorkspaceId, mark, dimension, consumed, limit }
 }
 
-function signalNotice(run: Run, body: EventBody<'signal_delivered'>): readonly Notice[] {
-  const from = workspaceOf(run, body.from)
-  const signal = from?.waiting?.find(each => each.id === body.signal_id)
-  // A repetition is on record and is not processed again (W-SIG-09).
-  if (!from || !signal) return []
-  const { id, to, type, reason, ref } = signal
-  return [{ kind: 'signal', to, signal: id, from: from.id, type, reason, ref }]
+function escalation(to: WorkspaceId, signal: string, workspace: string, what: EscalationEvent): Notice {
+  return { kind: 'escalation', to, signal: signal as SignalId, workspace: workspace as WorkspaceId, ...what }
 }
 
-/** The agent itself, and the coordinator. */
-function stateNotices(run: Run, body: EventBody<'workspace_state_changed'>): readonly Notice[] {
-  const workspace = body.workspace_id as WorkspaceId
-  const { from_state: from, to_state: state, trigger, reason } = body
-  const told = new Set([workspace, rootOf(run).id])
-  return [...told].map(to => ({ kind: 'state', to, workspace, from, state, trigger, reason }))
+/** Asked right before the entry is folded in, while a signal's own words are still at hand. */
+export function noticesOf(run: Run, { event_type, body }: EntryDraft): readonly Notice[] {
+  const notify = NOTICES[event_type] as Notify<EventType> | undefined
+  return notify ? notify(run, body, rootOf(run).id) : NONE
+}
+
+/** W-HWY-07: asked once the whole decision is folded in, so that its result can be looked at. */
+export function outcomeNotices(run: Run, outcomes: readonly GateOutcome[]): readonly Notice[] {
+  return outcomes.flatMap(outcome => {
+    const told = new Set([rootOf(run).id, ...(outcome.asked === undefined ? [] : [outcome.asked])])
+    return [...told].map(to => ({ kind: 'gate_ended' as const, to, ...outcome }))
+  })
 }
 
 /** W-TASK-14: asked after the entry was folded in, when the dependents of a cancelled task are known to hang. */
@@ -198,4 +252,39 @@ export function unresolvableNotice(run: Run, entry: EntryDraft): Notice | undefi
   const tasks = graph === undefined ? [] : unresolvable(run, graph).map(task => task.id)
   if (graph === undefined || tasks.length === 0) return undefined
   return { kind: 'unresolvable', to: rootOf(run).id, graph, tasks }
+}
+
+export class Listeners {
+  readonly #listeners = new Set<(notice: Notice) => void>()
+  readonly #onFault: (cause: unknown) => void
+  #recovered: Notice | undefined
+
+  constructor(onFault: (cause: unknown) => void) {
+    this.#onFault = onFault
+  }
+
+  get size(): number {
+    return this.#listeners.size
+  }
+
+  /** W-REC-22: listeners that come after a recovery are notified of it first. */
+  add(listener: (notice: Notice) => void): () => void {
+    this.#listeners.add(listener)
+    const recovered = this.#recovered
+    if (recovered) queueMicrotask(() => this.#listeners.has(listener) && this.#tell(listener, recovered))
+    return () => this.#listeners.delete(listener)
+  }
+
+  tell(notice: Notice): void {
+    if (notice.kind === 'recovered') this.#recovered = notice
+    for (const listener of this.#listeners) this.#tell(listener, notice)
+  }
+
+  #tell(listener: (notice: Notice) => void, notice: Notice): void {
+    try {
+      listener(notice)
+    } catch (cause) {
+      this.#onFault(cause)
+    }
+  }
 }

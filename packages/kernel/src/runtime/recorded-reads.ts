@@ -1,6 +1,14 @@
 // Reading in somebody's name. What they reach for and may not see is on record (W-WS-15, W-TRAIL-19, -20): in the run,
 // and once that has ended, in the house.
-import { type IdSource, ok, type Result, type RunId, type StrictClock, type WorkspaceId } from '@parley/core'
+import {
+  type IdSource,
+  ok,
+  type Result,
+  type RunId,
+  type StrictClock,
+  type UserId,
+  type WorkspaceId,
+} from '@parley/core'
 import type {
   Aggregated,
   ProposedEntry,
@@ -12,12 +20,12 @@ import type {
   TrailQuery,
   TrailReader,
 } from '@parley/trail'
+import { bodyLimits, CAPABILITIES, isReservedActor } from '@parley/trail/events'
 import { clip, type UserDirectory } from '../batch.ts'
 import type { Command } from '../command.ts'
 import { decide } from '../decide.ts'
 import type { House } from '../house/house.ts'
 import { elsewhere, invalidState, refusal } from '../refusal.ts'
-import { strangerEntry, userReader } from './handle/user-reader.ts'
 import type { Runs } from './runs.ts'
 
 export interface ReadsOptions {
@@ -37,10 +45,7 @@ export class RecordedReads {
     this.#options = options
   }
 
-  /**
-   * What may be read needs no entry, so that it can be read while none can be written (W-REC-08). Reading outlives the
-   * run.
-   */
+  /** Allowed reads need no entry, so that they work while none can be written (W-REC-08), and after the run. */
   async mayRead(run: RunId, command: Command): Promise<Result<unknown>> {
     const actor = await this.#options.runs.open(run)
     if (!actor.ok) return actor
@@ -68,9 +73,7 @@ export class RecordedReads {
     return reader.ok ? this.#onRecord(run, await this.#trail(run).query(query, reader.value)) : reader
   }
 
-  /**
-   * Watching leaves no record; that a stranger tried to, or somebody reached for what is not theirs, does (W-TRAIL-20).
-   */
+  /** W-TRAIL-20: only attempts of strangers, or to see what is not theirs, are on record. */
   async watchAsUser(
     run: RunId,
     filter: TrailFilter & { readonly after?: number },
@@ -91,7 +94,6 @@ export class RecordedReads {
     return (await this.#inRun<void>(run, { type: 'record', entries })) ?? this.#options.house().record(entries)
   }
 
-  /** Undefined where the run has ended; it may also end while its own record waits for its turn. */
   async #inRun<T>(run: RunId, command: Command): Promise<Result<T> | undefined> {
     const live = await this.#options.runs.get(run)?.submit<T>(command)
     return live && (live.ok || live.error.code !== 'invalid_state') ? live : undefined
@@ -136,5 +138,39 @@ export class RecordedReads {
     return refusal('permission_denied', `There is no user ${clip(user, 80)}: authenticate first.`, {
       reason: 'unknown_identity',
     })
+  }
+}
+
+export function userReader(
+  users: UserDirectory | undefined,
+  user: string,
+  roles: ReadonlySet<string>,
+): TrailReader | undefined {
+  if (isReservedActor(user, roles)) return undefined
+  if (users && users.stateOf(user) === undefined) return undefined
+  // Asked anew for every page: who watches for long may lose what they hold.
+  return {
+    kind: 'user',
+    user: user as UserId,
+    get state() {
+      return users?.stateOf(user) ?? 'active'
+    },
+    get capabilities() {
+      return new Set(CAPABILITIES.filter(each => users?.holds(user, each) ?? true))
+    },
+  }
+}
+
+export function strangerEntry(user: string): ProposedEntry {
+  return {
+    event_type: 'authentication_failed',
+    workspace: null,
+    actor: 'protocol',
+    body: {
+      entity: clip(user.toWellFormed(), bodyLimits.nameLength),
+      context: 'highway_access',
+      reason: 'unknown_identity',
+      source: '',
+    },
   }
 }

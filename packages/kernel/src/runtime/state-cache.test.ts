@@ -1,7 +1,6 @@
 // The state cache makes opening fast and changes nothing else, whatever becomes of it.
 import { isDeepStrictEqual } from 'node:util'
-import type { ObjectId, RunId } from '@parley/core'
-import { ManualClock, SeededIds, unwrap } from '@parley/core'
+import { ManualClock, type ObjectId, type RunId, SeededIds, unwrap } from '@parley/core'
 import { Trail } from '@parley/trail'
 import { openMemoryStore } from '@parley/trail/testing'
 import fc from 'fast-check'
@@ -11,7 +10,7 @@ import { kernelDefaults } from '../limits.ts'
 import { type Fixture, type FixtureOptions, fixture } from '../testing/fixture.ts'
 import { anyStep, commandOf, prologue, randomTaxonomy, type Step } from '../testing/random-commands.ts'
 import { MemoryStates } from '../testing/states.ts'
-import { type Replayed, replay } from './actor/replay.ts'
+import { type Replayed, replay } from './actor/recover.ts'
 import { StateCache } from './actor/state-cache.ts'
 import type { Pieces } from './actor/state-graph.ts'
 

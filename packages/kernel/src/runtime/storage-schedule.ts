@@ -1,7 +1,5 @@
-// When what happens to the storage of runs (W-TRAIL-24 to 30), in the background: a run that has ended leaves the log,
-// goes to the cold tier after its warm retention, and is deleted after the cold one where somebody wants that. The
-// trail's storage manager does it, one piece of work after the other; what fails stays where it is, is told, and is
-// tried again later. Nothing is kept here: after a restart the trail tells what is left to do.
+// The storage life cycle of ended runs (W-TRAIL-24 to 30), in the background. Failures are reported and retried with
+// growing waits; nothing is kept here, since after a restart the trail tells what is left to do.
 import {
   asParleyError,
   type Clock,
@@ -24,21 +22,16 @@ import { earlier } from '../due/due.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { invalidState, refusal } from '../refusal.ts'
 import { Alarm } from './actor/alarm.ts'
-import { StorageFaults } from './storage-faults.ts'
 
 /** When what happens to the record of a run that has ended, in milliseconds (W-TRAIL-28). */
 export interface StoragePolicy {
-  /** Behind its last entry, before it leaves the log; undefined: on request only. */
   readonly compactAfter?: number | undefined
-  /** Behind its last entry, before it moves to the cold tier. */
   readonly warm: number
   /** Behind the time when an archive came to the cold tier, before it is deleted; undefined: never. */
   readonly cold?: number | undefined
 }
 
-/** What could not be done, and when it is tried again. */
 export interface StorageFault {
-  /** Null where it is not about one run: the disk, the replica. */
   readonly run: RunId | null
   readonly code: string
   readonly message: string
@@ -48,34 +41,26 @@ export interface StorageFault {
 }
 
 export interface StorageStatus {
-  /** The run that is being worked on. */
   readonly working: RunId | null
   readonly faults: readonly StorageFault[]
 }
 
 export interface CompactedRun {
   readonly run: RunId
-  /** Entries that went to the cold tier. */
   readonly archived: number
-  /** What moved to files of the run. */
   readonly moved: MoveProgress
 }
 
 export interface CompactionReport {
   readonly runs: readonly CompactedRun[]
   readonly failed: readonly { readonly run: RunId; readonly code: string; readonly message: string }[]
-  /** Bytes of the log that were freed. */
   readonly freed: number
 }
 
 export type SnapshotReport = EventBody<'trail_snapshot_created'> & { readonly run: RunId }
 
-/** What may be asked of the storage of a runtime. */
 export interface StorageKeeper {
-  /**
-   * Takes one run that has ended, or all of them, out of the log now. Refused where the one that is named cannot be:
-   * `invalid_state`, `trail_damaged`, …
-   */
+  /** Takes ended runs out of the log now; refuses with `invalid_state`, `trail_damaged`, … for a named run. */
   compact(run?: RunId): Promise<Result<CompactionReport>>
   /** Freezes a run that has ended, up to an entry or to its newest one (W-TRAIL-30). */
   snapshot(run: RunId, upTo?: number): Promise<Result<SnapshotReport>>
@@ -87,11 +72,8 @@ export interface StorageScheduleOptions {
   readonly clock: Clock
   readonly stamps: StrictClock
   readonly ids: IdSource
-  /** Without one nothing is done by itself. */
   readonly policy?: StoragePolicy | undefined
-  /** Lets go of a run that nobody else holds in memory. */
   readonly release: (run: RunId) => Promise<void>
-  /** Records what was found broken where the run itself takes nothing any more: in the house. */
   readonly record: (entries: readonly ProposedEntry[]) => Promise<Result<void>>
   readonly onFault: (fault: StorageFault) => void
 }
@@ -129,12 +111,10 @@ export class StorageSchedule implements StorageKeeper {
     })
   }
 
-  /** The runtime is open: what an earlier one left undone goes on, after a while. */
   begin(): void {
     if (this.#options.policy) this.#soon(deadline(this.#options.clock.now(), kernelDefaults.storageStart))
   }
 
-  /** A run has ended. */
   ended(): void {
     const { compactAfter } = this.#options.policy ?? {}
     if (compactAfter !== undefined) this.#soon(deadline(this.#options.stamps.next(), compactAfter))
@@ -197,7 +177,6 @@ export class StorageSchedule implements StorageKeeper {
     }
   }
 
-  /** All that is due by now, and when to look again. */
   async #look(): Promise<void> {
     const { clock } = this.#options
     this.#due = deadline(clock.now(), kernelDefaults.storageLook)
@@ -256,9 +235,6 @@ export class StorageSchedule implements StorageKeeper {
     return expired.ok || expired.error.code !== 'invalid_state' ? expired : ok(0)
   }
 
-  /**
-   * Whether that long has passed since, and the run is not to be left alone for now; else it is looked at again then.
-   */
   #isDue(run: RunId, since: Ticks | undefined, after: number): boolean {
     if (this.#stopped || since === undefined) return false
     const now = this.#options.stamps.next()
@@ -339,4 +315,59 @@ export class StorageSchedule implements StorageKeeper {
 
 function closed(): Result<never> {
   return refusal('trail_unavailable', 'The runtime is closed.')
+}
+
+interface Noted {
+  readonly fault: StorageFault
+  readonly retry: Ticks
+}
+
+export class StorageFaults {
+  readonly #clock: Clock
+  readonly #onFault: (fault: StorageFault) => void
+  readonly #noted = new Map<RunId | null, Noted>()
+  readonly #known = new Set<string>()
+
+  constructor(clock: Clock, onFault: (fault: StorageFault) => void) {
+    this.#clock = clock
+    this.#onFault = onFault
+  }
+
+  note(run: RunId | null, { code, message }: ParleyError): void {
+    const now = this.#clock.now()
+    const before = this.#noted.get(run)
+    const attempts = (before?.fault.attempts ?? 0) + 1
+    const wait = Math.min(kernelDefaults.storageRetry * 2 ** (attempts - 1), kernelLimits.storageRetry)
+    const retry = deadline(now, wait)
+    const since = before?.fault.since ?? formatTimestamp(now)
+    const fault = { run, code, message, since, attempts, retry: formatTimestamp(retry) }
+    this.#noted.delete(run)
+    this.#noted.set(run, { fault, retry })
+    const [oldest] = this.#noted.keys()
+    if (this.#noted.size > kernelLimits.storageFaults && oldest !== undefined) this.#noted.delete(oldest)
+    // The same again is no news.
+    if (before?.fault.code !== code) this.#onFault(fault)
+  }
+
+  clear(run: RunId | null): void {
+    this.#noted.delete(run)
+  }
+
+  retry(run: RunId): Ticks | undefined {
+    return this.#noted.get(run)?.retry
+  }
+
+  next(): Ticks | undefined {
+    return [...this.#noted.values()].reduce<Ticks | undefined>((at, { retry }) => earlier(at, retry), undefined)
+  }
+
+  list(): readonly StorageFault[] {
+    return [...this.#noted.values()].map(({ fault }) => fault)
+  }
+
+  isNew(content: string): boolean {
+    if (this.#known.has(content) || this.#known.size >= kernelLimits.knownViolations) return false
+    this.#known.add(content)
+    return true
+  }
 }

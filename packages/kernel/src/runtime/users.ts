@@ -1,16 +1,14 @@
-// The people that this node knows (W-USER-01 to -06, -12 to -15): accepted once by the authentication boundary, kept in
-// the house run, and a directory for every other run. What changes about a user is told to the coordinator of each run
-// at work; it changes nothing about workspaces by itself.
+// The people that this node knows (W-USER-01 to -06, -12 to -15), kept in the house run. Coordinators of runs at work
+// are notified of changes, which change nothing about workspaces by themselves.
 import { ok, type Result, type RunId, type WorkspaceId } from '@parley/core'
 import { CAPABILITIES, type Capability, type UserState } from '@parley/trail/events'
 import type { UserDirectory } from '../batch.ts'
 import type { Command } from '../command.ts'
 import { waitingFor } from '../highway/escalation.ts'
 import type { Run } from '../run/run.ts'
-import type { FailedClaim, User, UserChange, UserChanged, UserEvent } from '../user/user.ts'
+import type { FailedClaim, User, UserChange, UserChanged, UserEvent, UserTransition } from '../user/user.ts'
 import { UserHandle, type UserHost } from './handle/user-handle.ts'
-import type { Notice } from './notice.ts'
-import type { UserTransitionEvent } from './user-notice.ts'
+import type { Notice, UserTransitionEvent } from './notice.ts'
 
 export interface UserRecord {
   readonly user: string
@@ -19,19 +17,16 @@ export interface UserRecord {
   readonly capabilities: readonly Capability[]
 }
 
-/** Who changes a user, and why: a `user_id` that holds `deactivate_user`, or the system. */
 export interface UserReason {
   readonly by?: string
   readonly reason: string
 }
 
-/** What the registry needs of the runtime. */
 export interface UsersHost extends UserHost {
   readonly house: {
     submit<T>(command: Command): Promise<Result<T>>
     read<T>(reader: (state: Run) => T): Promise<T>
   }
-  /** Runs at work. */
   readonly active: readonly RunId[]
   read<T>(run: RunId, reader: (state: Run) => T): Promise<T>
   tell(run: RunId, notice: Notice): void
@@ -46,7 +41,6 @@ export class Users implements UserDirectory {
     this.#host = host
   }
 
-  /** Takes up who is known already; to be called once the house is open. */
   async load(): Promise<void> {
     const users = await this.#host.house.read(state => [...state.users.values()].map(recordOf))
     for (const record of users) this.#known.set(record.user, record)
@@ -64,29 +58,17 @@ export class Users implements UserDirectory {
     return this.#host.house.submit({ type: 'authentication_failed', claim })
   }
 
-  suspend(user: string, { by = 'system', reason }: UserReason): Promise<Result<UserRecord>> {
-    return this.#change({ type: 'suspend', user, by, reason })
-  }
-
-  resume(user: string, { by = 'system', reason }: UserReason): Promise<Result<UserRecord>> {
-    return this.#change({ type: 'resume', user, by, reason })
-  }
-
-  block(user: string, { by = 'system', reason }: UserReason): Promise<Result<UserRecord>> {
-    return this.#change({ type: 'block', user, by, condition: reason })
-  }
-
+  readonly suspend = this.#transition('suspend')
+  readonly resume = this.#transition('resume')
+  readonly block = this.#transition('block')
   /** A suspension from before the block is in force again (A-48). */
-  unblock(user: string, { by = 'system', reason }: UserReason): Promise<Result<UserRecord>> {
-    return this.#change({ type: 'unblock', user, by, condition: reason })
-  }
+  readonly unblock = this.#transition('unblock')
+  readonly deactivate = this.#transition('deactivate')
+  readonly reactivate = this.#transition('reactivate')
 
-  deactivate(user: string, { by = 'system', reason }: UserReason): Promise<Result<UserRecord>> {
-    return this.#change({ type: 'deactivate', user, by, reason })
-  }
-
-  reactivate(user: string, { by = 'system', reason }: UserReason): Promise<Result<UserRecord>> {
-    return this.#change({ type: 'reactivate', user, by, reason })
+  #transition(type: UserTransition) {
+    return (user: string, { by = 'system', reason }: UserReason): Promise<Result<UserRecord>> =>
+      this.#change({ type, user, by, reason })
   }
 
   grant(user: string, capability: Capability, by = 'system'): Promise<Result<UserRecord>> {
@@ -101,7 +83,6 @@ export class Users implements UserDirectory {
     return this.#change({ type: 'revoke', user, by, capability, ...(reason !== undefined && { reason }) })
   }
 
-  /** Everybody who was ever accepted, in that order. */
   list(): readonly UserRecord[] {
     return [...this.#known.values()]
   }
@@ -131,10 +112,7 @@ export class Users implements UserDirectory {
     return ok(record)
   }
 
-  /**
-   * W-USER-06. Whoever is back gets what was queued meanwhile, in order of arrival (W-USER-05). A run that cannot be
-   * read now misses the notice; what it names is on the trail of the house.
-   */
+  /** W-USER-06, -05. A run that cannot be read now misses the notice; the house's trail has the change. */
   async #announce(
     run: RunId,
     { user, state: now }: UserRecord,

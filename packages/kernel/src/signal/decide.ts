@@ -2,26 +2,26 @@
 import { type CheckpointId, ok, type Result, type SignalId } from '@parley/core'
 import { SIGNAL_TYPES, type SignalType, type Trigger, type WorkspaceState } from '@parley/trail/events'
 import { actorOf, type Batch, clip, initiatorOf } from '../batch.ts'
-import type { Evidence } from '../checkpoint/proof.ts'
+import type { Evidence } from '../checkpoint/checkpoint.ts'
 import { escalationLimit, writeEscalated } from '../highway/escalation.ts'
 import { decideBegin } from '../integration/decide.ts'
-import { writeSalvageEnded } from '../integration/salvage-record.ts'
+import { writeSalvageEnded } from '../integration/integration.ts'
 import { writeForgedSignal } from '../integrity/identity.ts'
 import { isTransition, STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
-import type { DrivingSignal } from '../recovery/steps.ts'
+import { isText } from '../plain.ts'
+import type { DrivingSignal } from '../recovery/plan.ts'
 import { invalidArgument, invalidState, notFound, type Refusal, refusal } from '../refusal.ts'
-import type { Role } from '../role/role.ts'
+import type { Role } from '../role/resolve.ts'
 import { writeTaskCompleted, writeTaskStarted } from '../task/follow.ts'
 import type { Vocabulary } from '../taxonomy/taxonomy.ts'
-import { writeAuthenticationFailed } from '../user/identity.ts'
+import { writeAuthenticationFailed } from '../user/authorize.ts'
 import { writeFailure } from '../workspace/failure.ts'
 import { decideMigrate } from '../workspace/migrate.ts'
 import { decideSuspend } from '../workspace/suspension.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
-import { takesSignals, writeDelivered, writeDelivery, writeEmitted, writeReleased } from './emit.ts'
-import { SIGNAL_RULES } from './signal.ts'
+import { SIGNAL_RULES, takesSignals, writeDelivered, writeDelivery, writeEmitted, writeReleased } from './signal.ts'
 
 /** What an agent supplies (W-SIG-02). */
 export interface SignalDraft {
@@ -34,10 +34,7 @@ export interface SignalDraft {
 export interface SignalOutcome {
   readonly signal: SignalId | undefined
   readonly outcome: 'applied' | 'recorded' | 'absorbed'
-  /**
-   * Of a `complete` that was applied: the checkpoint that will be integrated. Null: there is no final one, so the work
-   * cannot be accepted, only revised, rejected or aborted (W-INT-04).
-   */
+  /** The checkpoint that `complete` hands over; null: the work can only be revised, rejected or aborted (W-INT-04). */
   readonly integrates?: CheckpointId | null
 }
 
@@ -50,7 +47,7 @@ export function decideEmit(
   evidence?: Evidence,
 ): Result<SignalOutcome> {
   const type: unknown = draft.type
-  if (typeof type !== 'string' || type === '') return invalidArgument('A signal needs a type.')
+  if (!isText(type)) return invalidArgument('A signal needs a type.')
   const deny = (reason: 'permission_denied' | 'frozen', message: string) =>
     batch.deny(caller, { capability: `emit:${clip(type, 128)}`, action: 'emit', reason, message })
 
@@ -80,9 +77,7 @@ export function decideEmit(
   return full ?? ok(writeAgentSignal(batch, caller, { ...draft, type }))
 }
 
-/**
- * W-SEC-08: from level 2 on this is an attempt to be somebody else, and not only something that the caller may not do.
- */
+/** W-SEC-08: from level 2 on this is impersonation, not only a missing permission. */
 function foreignOrigin(batch: Batch, caller: Workspace, claimed: unknown, message: string): Refusal {
   const reason = 'invalid_credential'
   const entity = String(claimed)
@@ -96,7 +91,6 @@ function foreignOrigin(batch: Batch, caller: Workspace, claimed: unknown, messag
   return refusal('permission_denied', message, { reason, entry })
 }
 
-/** 6. The record, the effect, the delivery. */
 function writeAgentSignal(batch: Batch, from: Workspace, draft: SignalDraft): SignalOutcome {
   const { type, reason, ref } = draft
   const to = transitionOf(batch, from, type)
@@ -121,7 +115,6 @@ function writeAgentSignal(batch: Batch, from: Workspace, draft: SignalDraft): Si
   return { signal: signal.id, outcome: SIGNAL_RULES[type].trigger ? 'absorbed' : 'recorded' }
 }
 
-/** The transition, and what the signal means for the task: between its emission and its delivery. */
 function writeMove(batch: Batch, from: Workspace, type: SignalType, to: WorkspaceState | undefined): boolean {
   const trigger = SIGNAL_RULES[type].trigger
   if (to === 'integrating') writeSalvageEnded(batch, from, to, 'protocol')
@@ -132,7 +125,6 @@ function writeMove(batch: Batch, from: Workspace, type: SignalType, to: Workspac
   return to !== undefined || started
 }
 
-/** Mail that can no longer arrive, signals that now can. */
 function writeAftermath(batch: Batch, from: Workspace, to: WorkspaceState | undefined): void {
   if (to === 'integrating') writeUndeliverable(batch, from, 'integrating')
   if (to === 'active') writeReleased(batch, from, 'active')
@@ -153,10 +145,7 @@ export function writeDriven(batch: Batch, from: Workspace, signal: DrivingSignal
   writeFailure(batch, from, { ...failure, reason: reason ?? type, signaller: actor, emitted })
 }
 
-/**
- * A `failed` of the runtime, or of whoever decided the failure, has the code as its reason; the agent's own has the
- * agent's words.
- */
+/** The reason is the code, unless it is the agent's own `failed`, which has the agent's words. */
 function drivenFailure(from: Workspace, { reason, actor }: DrivingSignal) {
   const code = reason as Trigger
   if (actor === actorOf(from) || !isTransition(from.status, 'failed', code))
@@ -165,7 +154,6 @@ function drivenFailure(from: Workspace, { reason, actor }: DrivingSignal) {
   return { trigger: code, actor, initiator }
 }
 
-/** The transition that the signal drives here and now, if any. */
 function transitionOf(batch: Batch, from: Workspace, type: SignalType): WorkspaceState | undefined {
   const to = SIGNAL_RULES[type].moves[from.status]
   // W-LIFE-06: who can be sent mail leaves `idle` with the first envelope; the root with whichever comes first.
@@ -179,7 +167,6 @@ function transitionOf(batch: Batch, from: Workspace, type: SignalType): Workspac
   return to
 }
 
-/** Whether anybody may send anything to this role. */
 function receivesMail(vocabulary: Vocabulary, role: Role): boolean {
   for (const sender of vocabulary.roles.values()) {
     for (const [type, targets] of sender.send) {
@@ -196,18 +183,15 @@ function decideOperation(
   draft: SignalDraft,
   evidence: Evidence | undefined,
 ): Result<SignalOutcome> {
-  const done = { signal: undefined, outcome: 'applied' } as const
-  if (operation === 'suspend') {
-    const result = decideSuspend(batch, caller, draft.ref, draft.reason ?? 'requested')
-    return result.ok ? ok(done) : result
-  }
-  if (operation === 'migrate') {
-    // A signal cannot name the new agent: the operation says so once the rest holds.
-    const result = decideMigrate(batch, caller, { workspace: draft.ref, reason: draft.reason ?? 'requested' })
-    return result.ok ? ok(done) : result
-  }
-  const result = decideBegin(batch, caller, { source: draft.ref, strategy: 'direct', evidence })
-  return result.ok ? ok(done) : result
+  const { ref, reason = 'requested' } = draft
+  // A signal cannot name the new agent: the migration says so once the rest holds.
+  const result =
+    operation === 'suspend'
+      ? decideSuspend(batch, caller, ref, reason)
+      : operation === 'migrate'
+        ? decideMigrate(batch, caller, { workspace: ref, reason })
+        : decideBegin(batch, caller, { source: ref, strategy: 'direct', evidence })
+  return result.ok ? ok({ signal: undefined, outcome: 'applied' }) : result
 }
 
 /** A signal that the transport brings: the first time it is delivered, later ones are on record only (W-SIG-09). */
@@ -243,14 +227,11 @@ function fieldProblem(draft: SignalDraft, reasonRequired: boolean): string | und
   for (const field of Object.keys(draft))
     if (!FIELDS.has(field)) return `A signal has no field '${clip(field, 80)}' that an agent could supply.`
   const reason: unknown = draft.reason
-  if (reasonRequired && (typeof reason !== 'string' || reason === '')) return `'${draft.type}' needs a reason.`
-  if (
-    reason !== undefined &&
-    (typeof reason !== 'string' || reason === '' || reason.length > kernelLimits.reasonLength)
-  )
+  if (reasonRequired && !isText(reason)) return `'${draft.type}' needs a reason.`
+  if (reason !== undefined && !isText(reason, kernelLimits.reasonLength))
     return `The reason must be a text of 1 to ${kernelLimits.reasonLength} characters.`
   const ref: unknown = draft.ref
-  if (ref !== undefined && (typeof ref !== 'string' || ref === '' || ref.length > kernelLimits.refLength))
+  if (ref !== undefined && !isText(ref, kernelLimits.refLength))
     return `The reference must be a text of 1 to ${kernelLimits.refLength} characters.`
   return undefined
 }

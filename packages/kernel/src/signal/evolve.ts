@@ -2,9 +2,8 @@
 import type { EnvelopeId, SignalId, WorkspaceId } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
 import { countSignal } from '../budget/charge.ts'
-import type { Folds } from '../fold.ts'
 import { kernelLimits } from '../limits.ts'
-import { knownWorkspace, type Run } from '../run/run.ts'
+import { type Folds, knownWorkspace, type Run } from '../run/run.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 import { DELIVERY_EXHAUSTED, type WaitingSignal } from './signal.ts'
 
@@ -45,10 +44,7 @@ export const signalFolds: Folds = {
   },
 }
 
-/**
- * W-SIG-11: what waited for a workspace that has ended is never delivered; what its living children sent waits for
- * their fate.
- */
+/** W-SIG-11: nothing is delivered to an ended workspace; signals of its living children wait for their fate. */
 export function dropSignals(run: Run, receiver: Workspace): void {
   for (const emitter of run.signalling) {
     const survives = emitter.parent === receiver && !ended(emitter)

@@ -1,5 +1,4 @@
-// Commands on tasks: submitting a graph, adding to one, retry, cancel; and the refusal of what never changes
-// (W-TASK-03).
+// Commands on tasks: submit a graph, add to it, retry, cancel; and what never changes (W-TASK-03).
 import { compile, type EnvelopeId, type GraphId, ok, type Result, type TaskId } from '@parley/core'
 import { actorOf, type Batch } from '../batch.ts'
 import { type GuardedOutcome, gate, gated } from '../highway/gate.ts'
@@ -11,19 +10,16 @@ import { type Run, rootOf } from '../run/run.ts'
 import { byOperation, writeFailure } from '../workspace/failure.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 import { writeTaskStatus } from './follow.ts'
-import { dependencyOrder } from './graph.ts'
-import { authorizeTask } from './permission.ts'
+import { authorizeTask, dependencyOrder } from './graph.ts'
 import { type Graph, type GraphCause, TASK_TRANSITIONS, type Task, type TaskDraft, TaskDraftsSchema } from './task.ts'
 
 const validator = compile(TaskDraftsSchema, { name: 'tasks' })
 
-/** The ids that the runtime gave, in the order of the submission. */
 export interface SubmittedTasks {
   readonly graph: GraphId
   readonly tasks: readonly TaskId[]
 }
 
-/** A draft with ids instead of keys. */
 interface Planned {
   readonly id: TaskId
   readonly draft: TaskDraft
@@ -133,7 +129,6 @@ function plan(
   return ok({ given: planned, ordered })
 }
 
-/** A key of this submission, or a task of the same graph. */
 function resolve(run: Run, graph: Graph | undefined, ids: ReadonlyMap<string, TaskId>, name: string): Result<TaskId> {
   const own = ids.get(name)
   if (own) return ok(own)

@@ -1,8 +1,7 @@
 // What task entries do to the state.
 import { type CheckpointId, type GraphId, invariant, type TaskId, type WorkspaceId } from '@parley/core'
-import type { Folds } from '../fold.ts'
 import { claim } from '../objects.ts'
-import type { Run } from '../run/run.ts'
+import type { Folds, Run } from '../run/run.ts'
 import type { GraphCause, Task, TaskText } from './task.ts'
 
 export const taskFolds: Folds = {

@@ -1,5 +1,4 @@
-// What happens to a task because something happened to its workspace (W-TASK-04 rows 6 to 11 and 14, W-TASK-10, -11,
-// -16).
+// How a task follows its workspace (W-TASK-04 rows 6 to 11 and 14, W-TASK-10, -11, -16).
 import type { TaskId } from '@parley/core'
 import { invariant } from '@parley/core'
 import type { TaskStatus } from '@parley/trail/events'
@@ -25,7 +24,6 @@ export function writeTaskStatus(
   })
 }
 
-/** The task that a workspace serves, while it is bound to just this workspace. */
 export function boundTask({ run }: Pick<Batch, 'run'>, workspace: Workspace): Task | undefined {
   const task = run.tasks.get(workspace.task as TaskId)
   return task?.workspace === workspace.id ? task : undefined

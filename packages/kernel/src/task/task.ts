@@ -29,10 +29,7 @@ const EstimateSchema = Type.Object(
 )
 export type ResourceEstimate = Static<typeof EstimateSchema>
 
-/**
- * A task as it is submitted. Ids are the runtime's, so tasks of one submission name each other by `key`; `depends_on`
- * and `parent_task` hold such keys or ids of tasks that exist already.
- */
+/** Tasks of one submission name each other by `key`; `depends_on` and `parent_task` take keys or existing ids. */
 export const TaskDraftSchema = Type.Object(
   {
     key: Type.Optional(Type.String({ minLength: 1, maxLength: bodyLimits.nameLength })),
@@ -74,7 +71,6 @@ export interface Task {
   checkpoint: CheckpointId | null
 }
 
-/** What the content store keeps of a graph that answers an injection. */
 export interface GraphCause {
   readonly caused_by: EnvelopeId
   readonly originator: string
@@ -82,7 +78,6 @@ export interface GraphCause {
 
 export interface Graph {
   readonly id: GraphId
-  /** The user whose injection produced it, where its creator said so. */
   readonly originator: string | undefined
   readonly rootTask: TaskId
   readonly timestamp: Timestamp

@@ -1,12 +1,9 @@
 // Loading a faulty taxonomy: what is refused, under which check of W-TAX-05, and that nothing hides.
-
 import { unwrap } from '@parley/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CEILING_NAMES } from '../role/ceiling.ts'
-import type { Fault } from './checks.ts'
-import type { RoleDefinition } from './document.ts'
-import { taxonomyLimits } from './limits.ts'
+import { CEILING_NAMES, type Fault } from './checks.ts'
+import { type RoleDefinition, taxonomyLimits } from './document.ts'
 import { loadTaxonomy, recordedVocabulary, type Taxonomy } from './taxonomy.ts'
 
 const route = (action: string, type: string, role: string) => ({ action, target: { type, role } })

@@ -1,6 +1,7 @@
-// The load checks of W-TAX-05. Each names every fault it finds and relies on no earlier one having passed, so that the
-// author of a taxonomy sees all faults at once.
+// The load checks of W-TAX-05. Each finds all its faults, whatever the others find; malformed entries are left out, but
+// their names count as registered. The ceiling of derived roles: W-ROLE-09, A-53.
 
+import { compile, type SchemaProblem, type Validator } from '@parley/core'
 import { RESERVED_ACTORS } from '@parley/trail/events'
 import {
   BASE_CAPABILITIES,
@@ -9,17 +10,23 @@ import {
   BASE_ROLES,
   EXTENSIBLE_ROLES,
 } from '../role/base.ts'
-import { aboveCeiling } from '../role/ceiling.ts'
 import {
+  CAPABILITY_ACTIONS,
   type Capability,
+  type CheckpointTypeDefinition,
+  CheckpointTypeSchema,
+  type EnvelopeTypeDefinition,
+  EnvelopeTypeSchema,
+  FrameSchema,
   NAME_ACTIONS,
   namesIn,
   PROTOCOL_VERSION,
   ROUTE_ACTIONS,
   type RoleDefinition,
+  RoleSchema,
   routesIn,
+  taxonomyLimits,
 } from './document.ts'
-import { type Parts, partsOf, type Registry } from './parts.ts'
 
 export interface Fault {
   /** Number of the check in W-TAX-05. */
@@ -52,12 +59,10 @@ const LATER_CHECKS: typeof CHECKS = [
   [10, rowsSpareObservers],
 ]
 
-/** Every fault of a document in the order of the checks; none if it can be loaded. */
 export function faultsOf(document: unknown): readonly Fault[] {
   return faultsBy(document, [...CHECKS, ...LATER_CHECKS]).toSorted((one, other) => one.check - other.check)
 }
 
-/** Faults by the rules under which every run on record began. */
 export function recordedFaultsOf(document: unknown): readonly Fault[] {
   return faultsBy(document, CHECKS)
 }
@@ -208,4 +213,109 @@ function isOneOf(names: readonly string[], name: string): boolean {
 
 function quote(name: string): string {
   return JSON.stringify(name)
+}
+
+export interface Parts {
+  readonly protocolVersion: unknown
+  readonly misfits: readonly string[]
+  readonly roles: Registry<RoleDefinition>
+  readonly envelopeTypes: Registry<EnvelopeTypeDefinition>
+  readonly checkpointTypes: Registry<CheckpointTypeDefinition>
+}
+
+export interface Registry<Entry> {
+  readonly entries: readonly Entry[]
+  readonly names: ReadonlySet<string>
+  readonly misfits: readonly string[]
+}
+
+const frame = compile(FrameSchema, { name: 'taxonomy' })
+const role = compile(RoleSchema)
+const envelopeType = compile(EnvelopeTypeSchema)
+const checkpointType = compile(CheckpointTypeSchema)
+
+export function partsOf(document: object): Parts {
+  const member = (name: string) => (Object.hasOwn(document, name) ? Reflect.get(document, name) : undefined)
+  const registry = <Entry>(name: string, max: number, shape: Validator<Entry>, base: readonly string[]) =>
+    registryOf(name, listIn(member(name), max), shape, base)
+
+  const { roles: maxRoles, envelopeTypes: maxEnvelopes, checkpointTypes: maxCheckpoints } = taxonomyLimits
+  const roles = registry('roles', maxRoles, role, BASE_ROLES)
+  const envelopeTypes = registry('envelope_types', maxEnvelopes, envelopeType, BASE_ENVELOPE_TYPES)
+  const checkpointTypes = registry('checkpoint_types', maxCheckpoints, checkpointType, BASE_CHECKPOINT_TYPES)
+  const misfits = [
+    ...frame.problems(document).map(describe),
+    ...roles.misfits,
+    ...envelopeTypes.misfits,
+    ...checkpointTypes.misfits,
+  ]
+  return { protocolVersion: member('protocol_version'), misfits, roles, envelopeTypes, checkpointTypes }
+}
+
+function listIn(value: unknown, max: number): readonly unknown[] {
+  return Array.isArray(value) && value.length <= max ? value : []
+}
+
+function registryOf<Entry>(
+  name: string,
+  list: readonly unknown[],
+  shape: Validator<Entry>,
+  base: readonly string[],
+): Registry<Entry> {
+  return {
+    entries: list.filter(shape.is),
+    names: new Set([...base, ...list.flatMap(nameOf)]),
+    misfits: list.flatMap((entry, index) =>
+      shape.problems(entry).map(problem => `${name}[${index}]: ${describe(problem)}`),
+    ),
+  }
+}
+
+function nameOf(entry: unknown): readonly string[] {
+  const name = typeof entry === 'object' && entry !== null && 'name' in entry ? entry.name : undefined
+  return typeof name === 'string' ? [name] : []
+}
+
+function describe({ path, expected, actual }: SchemaProblem): string {
+  return `${path}: expected ${expected}, got ${actual}`
+}
+
+export const CEILING_NAMES = [
+  'create_workspace',
+  'abort_workspace',
+  'assign_role',
+  'grant_delegation',
+  'perform_integration',
+  'manage_budgets',
+  'grant_visibility',
+  'configure_highway',
+] as const
+
+const COORDINATOR_TYPES = ['directive', 'feedback'] as const
+
+export function aboveCeiling({ extends: base, add, remove, override }: RoleDefinition): readonly string[] {
+  const faults: string[] = []
+  const overridden = override?.checkpoint_types ?? []
+
+  const all = [...add, ...remove]
+  for (const { action } of all)
+    if (!isOneOf(CAPABILITY_ACTIONS, action) && !isOneOf(CEILING_NAMES, action))
+      faults.push(`uses the action ${JSON.stringify(action)}; there are ${CAPABILITY_ACTIONS.join(', ')}`)
+  for (const name of [...all.flatMap(namesOf), ...overridden])
+    if (isOneOf(CEILING_NAMES, name)) faults.push(`names ${name}, which no derived role can hold`)
+
+  for (const { type } of routesIn(add, 'send'))
+    if (isOneOf(COORDINATOR_TYPES, type)) faults.push(`adds sending of ${type}, which is the coordinator's`)
+
+  if (base === 'observer') {
+    if (add.some(capability => capability.action === 'send'))
+      faults.push('extends observer and adds sending; observers send nothing')
+    if ([...namesIn(add, 'create'), ...overridden].includes('artifact'))
+      faults.push('extends observer and creates artifact; observers create no artifacts')
+  }
+  return faults
+}
+
+function namesOf({ action, target }: Capability): readonly string[] {
+  return typeof target === 'string' ? [action, target] : [action, target.type, target.role]
 }

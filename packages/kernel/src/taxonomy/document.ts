@@ -1,20 +1,28 @@
-// The shape of a taxonomy document (W-TAX-01 to W-TAX-04, W-ROLE-07). What a later check of W-TAX-05 judges, such as
-// `extends`, an action or an empty list, is open here, so that it is reported under the number of that check.
-
+// The shape of a taxonomy document (W-TAX-01 to W-TAX-04, W-ROLE-07). What a later check of W-TAX-05 judges is open here, so that
+// it is reported under that check's number.
 import { type Static, type TSchema, Type } from '@parley/core'
-import { taxonomyLimits as limits } from './limits.ts'
 
-/** The protocol version that this runtime speaks. */
+/** A-07: the actions of the richest role that fits in here fit into one trail entry. */
+export const taxonomyLimits = {
+  nameLength: 64,
+  descriptionLength: 1024,
+  roles: 128,
+  envelopeTypes: 128,
+  checkpointTypes: 128,
+  capabilities: 64,
+  permissions: 1024,
+  requiredFields: 64,
+} as const
+
 export const PROTOCOL_VERSION = '0.1'
 
 const closed = <F extends Type.TProperties>(fields: F) => Type.Object(fields, { additionalProperties: false })
 const listOf = <S extends TSchema>(schema: S, maxItems: number) => Type.Array(schema, { maxItems })
 
 /** Opaque text (W-TAX-09). Half a surrogate pair is no text: the trail could not write it. */
-const Name = Type.String({ minLength: 1, maxLength: limits.nameLength, pattern: '^\\P{Cs}+$' })
-const Description = Type.String({ maxLength: limits.descriptionLength, pattern: '^\\P{Cs}*$' })
+const Name = Type.String({ minLength: 1, maxLength: taxonomyLimits.nameLength, pattern: '^\\P{Cs}+$' })
+const Description = Type.String({ maxLength: taxonomyLimits.descriptionLength, pattern: '^\\P{Cs}*$' })
 
-/** The target of `send` and `receive`: a type, and the role on the other side. */
 const Route = closed({ type: Name, role: Name })
 export type Route = Static<typeof Route>
 
@@ -26,9 +34,9 @@ export type Capability = Static<typeof Capability>
 export const RoleSchema = closed({
   name: Name,
   extends: Name,
-  add: listOf(Capability, limits.capabilities),
-  remove: listOf(Capability, limits.capabilities),
-  override: Type.Optional(closed({ checkpoint_types: listOf(Name, limits.checkpointTypes) })),
+  add: listOf(Capability, taxonomyLimits.capabilities),
+  remove: listOf(Capability, taxonomyLimits.capabilities),
+  override: Type.Optional(closed({ checkpoint_types: listOf(Name, taxonomyLimits.checkpointTypes) })),
 })
 export type RoleDefinition = Static<typeof RoleSchema>
 
@@ -36,7 +44,7 @@ export type RoleDefinition = Static<typeof RoleSchema>
 export const EnvelopeTypeSchema = closed({
   name: Name,
   description: Description,
-  permissions: listOf(closed({ sender_role: Name, receiver_role: Name }), limits.permissions),
+  permissions: listOf(closed({ sender_role: Name, receiver_role: Name }), taxonomyLimits.permissions),
 })
 export type EnvelopeTypeDefinition = Static<typeof EnvelopeTypeSchema>
 
@@ -44,8 +52,8 @@ export type EnvelopeTypeDefinition = Static<typeof EnvelopeTypeSchema>
 export const CheckpointTypeSchema = closed({
   name: Name,
   description: Description,
-  permitted_roles: listOf(Name, limits.roles),
-  required_fields: Type.Optional(listOf(Name, limits.requiredFields)),
+  permitted_roles: listOf(Name, taxonomyLimits.roles),
+  required_fields: Type.Optional(listOf(Name, taxonomyLimits.requiredFields)),
 })
 export type CheckpointTypeDefinition = Static<typeof CheckpointTypeSchema>
 
@@ -54,9 +62,9 @@ export const TaxonomySchema = closed({
   id: Name,
   version: Name,
   protocol_version: Type.Literal(PROTOCOL_VERSION),
-  roles: listOf(RoleSchema, limits.roles),
-  envelope_types: listOf(EnvelopeTypeSchema, limits.envelopeTypes),
-  checkpoint_types: listOf(CheckpointTypeSchema, limits.checkpointTypes),
+  roles: listOf(RoleSchema, taxonomyLimits.roles),
+  envelope_types: listOf(EnvelopeTypeSchema, taxonomyLimits.envelopeTypes),
+  checkpoint_types: listOf(CheckpointTypeSchema, taxonomyLimits.checkpointTypes),
 })
 export type Taxonomy = Static<typeof TaxonomySchema>
 
@@ -65,9 +73,9 @@ export const FrameSchema = closed({
   id: Name,
   version: Name,
   protocol_version: Type.Optional(Type.Unknown()),
-  roles: listOf(Type.Unknown(), limits.roles),
-  envelope_types: listOf(Type.Unknown(), limits.envelopeTypes),
-  checkpoint_types: listOf(Type.Unknown(), limits.checkpointTypes),
+  roles: listOf(Type.Unknown(), taxonomyLimits.roles),
+  envelope_types: listOf(Type.Unknown(), taxonomyLimits.envelopeTypes),
+  checkpoint_types: listOf(Type.Unknown(), taxonomyLimits.checkpointTypes),
 })
 
 export const ROUTE_ACTIONS = ['send', 'receive'] as const

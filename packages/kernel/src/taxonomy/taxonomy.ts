@@ -1,11 +1,9 @@
 // What a run's names mean: base vocabulary plus one taxonomy, checked and resolved before the root exists and fixed
 // until the run ends (W-TAX-01, W-TAX-05, W-TAX-06).
-
 import { compile, invariant, ok, type Result, refuse } from '@parley/core'
 import { deepFreeze } from '../plain.ts'
 import { BASE_CHECKPOINT_TYPES, BASE_ENVELOPE_TYPES, BASE_ROLES } from '../role/base.ts'
-import { baseRole, derivedRole, type SendRow } from '../role/resolve.ts'
-import type { Role } from '../role/role.ts'
+import { baseRole, derivedRole, type Role, type SendRow } from '../role/resolve.ts'
 import { type Fault, faultsOf, recordedFaultsOf } from './checks.ts'
 import { type Taxonomy, TaxonomySchema } from './document.ts'
 
@@ -13,12 +11,8 @@ export { PROTOCOL_VERSION, type Taxonomy, TaxonomySchema } from './document.ts'
 
 export interface CheckpointType {
   readonly name: string
-  /**
-   * The roles that `permitted_roles` lists, literally: a role derived from a listed one must be listed itself
-   * (W-TAX-04, W-CP-03). A base type permits every role; there the role's Create set alone decides.
-   */
+  /** Listed literally: a derived role must be listed itself (W-TAX-04, W-CP-03); base types permit every role. */
   readonly permittedRoles: ReadonlySet<string>
-  /** Members that `payload` must have. */
   readonly requiredFields: readonly string[]
 }
 
@@ -27,7 +21,6 @@ export interface Vocabulary {
   readonly id: string | null
   readonly version: string | null
   readonly document: Taxonomy | null
-  /** Base roles included, as in the other two. */
   readonly roles: ReadonlyMap<string, Role>
   readonly envelopeTypes: ReadonlySet<string>
   readonly checkpointTypes: ReadonlyMap<string, CheckpointType>
@@ -38,18 +31,12 @@ const taxonomy = compile(TaxonomySchema, { name: 'taxonomy' })
 /** What every run understands, with or without a taxonomy (W-TAX-01). */
 export const baseVocabulary: Vocabulary = vocabularyOf(null)
 
-/**
- * The vocabulary of a document, or `invalid_taxonomy` with every fault in `details.faults`; then nothing of the
- * document is loaded. No document at all is the base vocabulary. The caller's document is copied.
- */
+/** `invalid_taxonomy` lists every fault in `details.faults`; no document is the base vocabulary. */
 export function loadTaxonomy(document: unknown): Result<Vocabulary> {
   return checked(document, faultsOf)
 }
 
-/**
- * The vocabulary that a run on record began with: it stays what it was, also where a later rule would refuse its
- * document.
- */
+/** The vocabulary of a recorded run stays valid, even where a later rule would refuse its document. */
 export function recordedVocabulary(document: unknown): Result<Vocabulary> {
   return checked(document, recordedFaultsOf)
 }

@@ -2,7 +2,7 @@
 import { type SignalId, unwrap } from '@parley/core'
 import type { EscalationFallback } from '@parley/trail/events'
 import type { EscalationAnswer } from '../highway/answer.ts'
-import type { EscalationNotice } from '../runtime/user-notice.ts'
+import type { EscalationNotice } from '../runtime/notice.ts'
 import type { Fixture, FixtureOptions, Row } from './fixture.ts'
 import { withUsers } from './people.ts'
 

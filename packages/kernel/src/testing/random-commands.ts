@@ -289,7 +289,7 @@ const onTask: Build = (choice, _caller, run) => {
   return choice.of<Asked>(
     { type: 'retry_task', task: choice.id(failed) },
     { type: 'cancel_task', task },
-    { type: choice.of('change_task', 'remove_task'), task },
+    choice.of<Asked>({ type: 'change_task', task }, { type: 'remove_task', task }),
   )
 }
 const onRight: Build = (choice, _caller, run) => {

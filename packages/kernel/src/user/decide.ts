@@ -1,24 +1,26 @@
 // Changes of users (W-USER-03, -04, -15), recorded in the house run.
-import { assertNever, ok, type Result } from '@parley/core'
+import { ok, type Result } from '@parley/core'
 import { bodyLimits, CAPABILITIES, type Capability, type EventBody, type UserState } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
 import { kernelLimits } from '../limits.ts'
 import { invalidArgument, invalidState, limitReached, notFound, type Refusal } from '../refusal.ts'
-import { isUserId, unidentified } from './identity.ts'
-import type { User, UserChange, UserChanged, UserChangeType, UserEvent } from './user.ts'
-
-type Transition = Exclude<UserChangeType, 'authenticated' | 'grant' | 'revoke'>
+import { isUserId, unidentified } from './authorize.ts'
+import type { User, UserChange, UserChanged, UserEvent, UserTransition } from './user.ts'
 
 /** W-USER-03: exactly these ten, by what is asked. */
 export const USER_TRANSITIONS: {
-  readonly [T in Transition]: { readonly from: readonly UserState[]; readonly to: UserState }
+  readonly [T in UserTransition]: {
+    readonly from: readonly UserState[]
+    readonly to: UserState
+    readonly event: UserEvent
+  }
 } = {
-  suspend: { from: ['active', 'blocked'], to: 'suspended' },
-  block: { from: ['active', 'suspended'], to: 'blocked' },
-  resume: { from: ['suspended'], to: 'active' },
-  unblock: { from: ['blocked'], to: 'active' },
-  deactivate: { from: ['active', 'suspended', 'blocked'], to: 'deactivated' },
-  reactivate: { from: ['deactivated'], to: 'active' },
+  suspend: { from: ['active', 'blocked'], to: 'suspended', event: 'user_suspended' },
+  block: { from: ['active', 'suspended'], to: 'blocked', event: 'user_blocked' },
+  resume: { from: ['suspended'], to: 'active', event: 'user_resumed' },
+  unblock: { from: ['blocked'], to: 'active', event: 'user_unblocked' },
+  deactivate: { from: ['active', 'suspended', 'blocked'], to: 'deactivated', event: 'user_deactivated' },
+  reactivate: { from: ['deactivated'], to: 'active', event: 'user_reactivated' },
 }
 
 export function decideUser(batch: Batch, change: UserChange): Result<UserChanged> {
@@ -36,10 +38,7 @@ export function decideUser(batch: Batch, change: UserChange): Result<UserChanged
   }
 }
 
-/**
- * W-USER-04: known from the first acceptance on, for ever. Who somebody is says nothing of what they may: that is
- * checked later.
- */
+/** W-USER-04: known for ever from the first acceptance on; capabilities are checked later. */
 function decideAuthenticated(batch: Batch, id: string, method: unknown): Result<UserChanged> {
   const { run } = batch
   if (!isText(method) || method.length > bodyLimits.nameLength)
@@ -62,62 +61,52 @@ function decideAuthenticated(batch: Batch, id: string, method: unknown): Result<
 function decideTransition(
   batch: Batch,
   user: User,
-  change: Extract<UserChange, { readonly type: Transition }>,
+  change: Extract<UserChange, { readonly type: UserTransition }>,
 ): Result<UserChanged> {
   const { type, by } = change
   const denied = administers(batch, user, type, by)
   if (denied) return denied
-  const words: unknown = 'condition' in change ? change.condition : change.reason
+  const { reason: words } = change
   if (!isText(words))
-    return invalidArgument(`To ${type} a user takes ${'condition' in change ? 'a condition' : 'a reason'}.`)
+    return invalidArgument(`To ${type} a user takes ${type.endsWith('block') ? 'a condition' : 'a reason'}.`)
   const { from, to } = USER_TRANSITIONS[type]
   if (!from.includes(user.state))
     return invalidState(`The user ${user.id} is ${user.state}: to ${type} is possible from ${from.join(', ')}.`)
   const event = writeTransition(batch, user, type, by, clip(words, kernelLimits.reasonLength))
   const changes: { event: UserEvent; state: UserState }[] = [{ event, state: to }]
   if (type === 'unblock' && user.suspension) {
-    writeSuspended(batch, user, user.suspension.by, user.suspension.reason, 'protocol')
+    const { by: suspender, reason } = user.suspension
+    writeTransition(batch, user, 'suspend', suspender, reason, 'protocol')
     changes.push({ event: 'user_suspended', state: 'suspended' })
   }
   return ok({ user: user.id, changes })
 }
 
-function writeTransition(batch: Batch, user: User, type: Transition, by: string, words: string): UserEvent {
-  const user_id = user.id
-  switch (type) {
-    case 'suspend':
-      return writeSuspended(batch, user, by, words, by)
-    case 'block': {
-      const body = { user_id, blocking_condition: words, blocked_by: by, timestamp: batch.at }
-      batch.add('user_blocked', null, by, body)
-      return 'user_blocked'
-    }
-    case 'resume':
-      batch.add('user_resumed', null, by, { user_id, reason: words, resumed_by: by, timestamp: batch.at })
-      return 'user_resumed'
-    case 'unblock':
-      batch.add('user_unblocked', null, by, { user_id, resolved_condition: words, timestamp: batch.at })
-      return 'user_unblocked'
-    case 'deactivate': {
-      const prior_state = user.state as EventBody<'user_deactivated'>['prior_state']
-      const body = { user_id, reason: words, deactivated_by: by, prior_state, timestamp: batch.at }
-      batch.add('user_deactivated', null, by, body)
-      return 'user_deactivated'
-    }
-    case 'reactivate': {
-      const body = { user_id, reason: words, reactivated_by: by, timestamp: batch.at }
-      batch.add('user_reactivated', null, by, body)
-      return 'user_reactivated'
-    }
-    default:
-      return assertNever(type)
-  }
+const BODIES = {
+  suspend: (reason: string, suspended_by: string) => ({ reason, suspended_by }),
+  block: (blocking_condition: string, blocked_by: string) => ({ blocking_condition, blocked_by }),
+  resume: (reason: string, resumed_by: string) => ({ reason, resumed_by }),
+  unblock: (resolved_condition: string) => ({ resolved_condition }),
+  deactivate: (reason: string, deactivated_by: string, prior_state: UserState) => ({
+    reason,
+    deactivated_by,
+    prior_state: prior_state as EventBody<'user_deactivated'>['prior_state'],
+  }),
+  reactivate: (reason: string, reactivated_by: string) => ({ reason, reactivated_by }),
 }
 
-function writeSuspended(batch: Batch, user: User, by: string, reason: string, actor: string): UserEvent {
-  const body = { user_id: user.id, reason, suspended_by: by, timestamp: batch.at }
-  batch.add('user_suspended', null, actor, body)
-  return 'user_suspended'
+function writeTransition(
+  batch: Batch,
+  user: User,
+  type: UserTransition,
+  by: string,
+  words: string,
+  actor = by,
+): UserEvent {
+  const { event } = USER_TRANSITIONS[type]
+  const body = { user_id: user.id, ...BODIES[type](words, by, user.state), timestamp: batch.at }
+  batch.add(event, null, actor, body as EventBody<typeof event>)
+  return event
 }
 
 /** A-48: the system, or an active user who holds `deactivate_user`. */
@@ -180,7 +169,6 @@ function decideCapability(
   return ok({ user: user.id, changes: [{ event: 'capability_revoked', state: user.state }] })
 }
 
-/** Something that can be said on the trail. */
 function isText(text: unknown): text is string {
   return typeof text === 'string' && text !== '' && text.isWellFormed()
 }

@@ -1,7 +1,6 @@
 // What user entries do to the house run's state, and how a house begins with the users of the one before it.
 import type { Capability, UserState } from '@parley/trail/events'
-import type { Folds } from '../fold.ts'
-import type { Run } from '../run/run.ts'
+import type { Folds, Run } from '../run/run.ts'
 import type { Suspension, User } from './user.ts'
 
 export const userFolds: Folds = {
@@ -13,31 +12,17 @@ export const userFolds: Folds = {
       capabilities: new Set(),
     })
   },
-  user_suspended(run, body) {
-    change(run, body.user_id, 'suspended', { by: body.suspended_by, reason: body.reason })
-  },
-  user_resumed(run, body) {
-    change(run, body.user_id, 'active')
-  },
+  user_suspended: (run, body) => change(run, body.user_id, 'suspended', { by: body.suspended_by, reason: body.reason }),
+  user_resumed: (run, body) => change(run, body.user_id, 'active'),
   user_blocked(run, body) {
     // a suspension outlasts the block.
     change(run, body.user_id, 'blocked', run.users.get(body.user_id)?.suspension)
   },
-  user_unblocked(run, body) {
-    change(run, body.user_id, 'active')
-  },
-  user_deactivated(run, body) {
-    change(run, body.user_id, 'deactivated')
-  },
-  user_reactivated(run, body) {
-    change(run, body.user_id, 'active')
-  },
-  capability_granted(run, body) {
-    run.users.get(body.user_id)?.capabilities.add(body.capability)
-  },
-  capability_revoked(run, body) {
-    run.users.get(body.user_id)?.capabilities.delete(body.capability)
-  },
+  user_unblocked: (run, body) => change(run, body.user_id, 'active'),
+  user_deactivated: (run, body) => change(run, body.user_id, 'deactivated'),
+  user_reactivated: (run, body) => change(run, body.user_id, 'active'),
+  capability_granted: (run, body) => void run.users.get(body.user_id)?.capabilities.add(body.capability),
+  capability_revoked: (run, body) => void run.users.get(body.user_id)?.capabilities.delete(body.capability),
 }
 
 function change(run: Run, id: string, state: UserState, suspension?: Suspension): void {

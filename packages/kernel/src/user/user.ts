@@ -11,7 +11,6 @@ export interface Suspension {
 export interface User {
   readonly id: string
   state: UserState
-  /** Set while suspended, and while blocked during a suspension. */
   suspension: Suspension | undefined
   readonly capabilities: Set<Capability>
 }
@@ -19,22 +18,14 @@ export interface User {
 /** `by` is a `user_id` or `system`. */
 export type UserChange = { readonly user: unknown } & (
   | { readonly type: 'authenticated'; readonly method: unknown }
-  | {
-      readonly type: 'suspend' | 'resume' | 'deactivate' | 'reactivate'
-      readonly by: string
-      readonly reason: unknown
-    }
-  | { readonly type: 'block'; readonly by: string; readonly condition: unknown }
-  | { readonly type: 'unblock'; readonly by: string; readonly condition: unknown }
+  | { readonly type: UserTransition; readonly by: string; readonly reason: unknown }
   | { readonly type: 'grant'; readonly by: string; readonly capability: unknown }
   | { readonly type: 'revoke'; readonly by: string; readonly capability: unknown; readonly reason?: unknown }
 )
 
-export type UserChangeType = UserChange['type']
+export type UserTransition = 'suspend' | 'resume' | 'block' | 'unblock' | 'deactivate' | 'reactivate'
 
-/**
- * What a change came to: the events that record it, in order, and the user's state behind each. Empty: nothing changed.
- */
+/** The recording events, in order, with the user's state after each; empty where nothing changed. */
 export interface UserChanged {
   readonly user: string
   readonly changes: readonly { readonly event: UserEvent; readonly state: UserState }[]
@@ -44,7 +35,6 @@ export type UserEvent = Extract<EventType, `user_${string}` | 'authentication_su
 
 /** A claim to be somebody that did not hold (W-USER-04). */
 export interface FailedClaim {
-  /** The claimed name, known or not. */
   readonly entity: string
   readonly context: string
   readonly reason: string

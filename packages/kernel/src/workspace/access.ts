@@ -15,25 +15,23 @@ import { integrationOf } from '../integration/integration.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
 import type { MemoryRecord } from '../objects.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, limitReached, notFound, type Refusal } from '../refusal.ts'
 import { workspaceOf } from '../run/run.ts'
-import { tasksOf } from '../task/graph.ts'
-import { seesTask } from '../task/permission.ts'
+import { seesTask, tasksOf } from '../task/graph.ts'
 import { isAbove, isRoot, sees, type Workspace } from './workspace.ts'
 
 /** What can be read by id. A workspace stands for its register and its working memory too. */
-export const READABLE = [
-  'workspace',
-  'checkpoint',
-  'artifact',
-  'envelope',
-  'directive',
-  'context',
-  'result',
-  'task',
-  'graph',
-] as const
-export type Readable = (typeof READABLE)[number]
+export type Readable =
+  | 'workspace'
+  | 'checkpoint'
+  | 'artifact'
+  | 'envelope'
+  | 'directive'
+  | 'context'
+  | 'result'
+  | 'task'
+  | 'graph'
 
 /** A read outside scope is answered as if the object did not exist, and is on record. */
 export function decideRead(batch: Batch, caller: Workspace, kind: Readable, id: string): Result<void> {
@@ -100,12 +98,14 @@ export function readsEnvelope(reader: Workspace, { from, to }: Pick<Envelope, 'f
   return isRoot(reader) || from === reader.id || to === reader.id
 }
 
+export interface MemoryWrite {
+  readonly workspace?: string | undefined
+  readonly key: unknown
+  readonly value?: unknown
+}
+
 /** W-WS-22: only one's own, only in `active` or `blocked`, only for roles that write. */
-export function decideWriteMemory(
-  batch: Batch,
-  caller: Workspace,
-  write: { readonly workspace?: string | undefined; readonly key: unknown; readonly value?: unknown },
-): Result<void> {
+export function decideWriteMemory(batch: Batch, caller: Workspace, write: MemoryWrite): Result<void> {
   const role = batch.run.vocabulary.roles.get(caller.role)
   const own = write.workspace === undefined || write.workspace === caller.id
   if (!own || !role?.writesMemory || !STATE_RULES[caller.status].writesMemory) {
@@ -120,7 +120,7 @@ export function decideWriteMemory(
     })
   }
   const { key, value } = write
-  if (typeof key !== 'string' || key === '' || key.length > kernelLimits.memoryKeyLength)
+  if (!isText(key, kernelLimits.memoryKeyLength))
     return invalidArgument(`A key is a text of 1 to ${kernelLimits.memoryKeyLength} characters.`)
   if (value !== undefined && !caller.memory?.has(key) && (caller.memory?.size ?? 0) >= kernelLimits.memoryKeys)
     return limitReached('keys in one working memory', kernelLimits.memoryKeys)
@@ -148,13 +148,10 @@ export function decideChangeFrozen(
   })
 }
 
-/** Visibility only grows. */
 export function decideRevokeVisibility(batch: Batch, caller: Workspace, id: unknown): Result<never> {
   const target = workspaceOf(batch.run, String(id))
   if (!target) return notFound('workspace', id)
-  return batch.deny(caller, {
-    capability: 'operation:revoke_visibility',
-    action: 'revoke_visibility',
+  return batch.denyOperation(caller, 'revoke_visibility', {
     target: target.id,
     reason: 'irrevocable',
     code: 'immutable',
@@ -162,7 +159,7 @@ export function decideRevokeVisibility(batch: Batch, caller: Workspace, id: unkn
   })
 }
 
-/** W-CP-06. To whoever does not see it the checkpoint is not there; the attempt is on record all the same. */
+/** W-CP-06. Callers that do not see the checkpoint get `not_found`; the attempt is on record all the same. */
 export function decideChangeCheckpoint(batch: Batch, caller: Workspace, id: unknown): Result<never> {
   const checkpoint = batch.run.checkpoints.get(id as CheckpointId)
   const producer = checkpoint && workspaceOf(batch.run, checkpoint.workspace)

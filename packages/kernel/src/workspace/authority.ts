@@ -1,9 +1,8 @@
-// What a workspace may modify (W-WS-17, §6.8): its `resources` are globs of paths, and a resource that is no path is
-// named as it is. A workspace without resources modifies nothing: there is no default-allow (§5.1).
+// What a workspace may modify (W-WS-17, §6.8): `resources` are globs, and nothing is allowed by default (§5.1). What a
+// parent must have so that a child may (W-WS-11, W-TOPO-TREE-04).
 import { compileGlobs } from '@parley/core'
-import { type Authority, isRoot, type Workspace } from './workspace.ts'
+import { type Authority, isAbove, isRoot, sees, type Workspace } from './workspace.ts'
 
-/** The first of the paths that lies outside the authority of a workspace; undefined where none does. */
 export function outsideAuthority(workspace: Workspace, paths: readonly string[]): string | undefined {
   if (paths.length === 0 || isRoot(workspace)) return undefined
   const contains = containedIn(workspace.authority)
@@ -32,4 +31,26 @@ function containedIn(authority: Authority): Contains {
 /** `src/../secret` begins like what lies in `src/` and does not lie there. */
 function isPlain(path: string): boolean {
   return path.split('/').every(name => name !== '' && name !== '.' && name !== '..')
+}
+
+/** W-WS-05 row 8: the root in `active`, a delegate in `active` or `blocked`. */
+export function acceptsChildren(parent: Workspace): boolean {
+  if (isRoot(parent)) return parent.status === 'active'
+  return parent.delegate && (parent.status === 'active' || parent.status === 'blocked')
+}
+
+/** The root's authority is everything. */
+export function hasResources(parent: Workspace, resources: readonly string[]): boolean {
+  return isRoot(parent) || resources.every(resource => parent.authority.resources.includes(resource))
+}
+
+/** The first of those above a workspace that does not see a target; AMB-54: the one above must be given it first. */
+export function blindAncestor(workspace: Workspace, target: Workspace): Workspace | undefined {
+  for (let each = workspace.parent; each !== null; each = each.parent) if (!sees(each, target)) return each
+  return undefined
+}
+
+/** Whether `parent` sees all that a moved workspace brings along, its own subtree aside. */
+export function seesAllOf(parent: Workspace, moved: Workspace, visible: readonly Workspace[]): boolean {
+  return visible.every(target => target === moved || isAbove(moved, target) || sees(parent, target))
 }

@@ -5,25 +5,19 @@ import type { TrailObject } from '@parley/trail'
 import type { Batch } from '../batch.ts'
 import { rootOf } from '../run/run.ts'
 
-/** What became of the members, each list in order of creation. */
 export interface BatchOutcome {
   readonly affected: readonly WorkspaceId[]
   /** Terminal already, or in a state that excludes the operation, or a gate rejected it. */
   readonly skipped: readonly WorkspaceId[]
 }
 
-/**
- * A batch abort that is not over: `waiting` are members whose gate is open. Stored, and stored again as each gate ends.
- */
+/** Stored, and stored again as each gate ends; `waiting` are members whose gate is open. */
 export interface BatchAbort extends BatchOutcome {
   readonly group: string
   readonly waiting: readonly WorkspaceId[]
 }
 
-/**
- * The gate of one member's abort has ended, and what it decided is written: `aborted` if the abort was carried out just
- * now. Behind the last of them comes the summary.
- */
+/** To be called after the gate's decision was written; the summary follows the last one. */
 export function writeMemberDecided(batch: Batch, group: string, workspace: WorkspaceId, aborted: boolean): void {
   const open = openBatchAbort(batch, group)
   invariant(open, 'a gate of a batch abort ends before the batch abort does')
@@ -41,7 +35,6 @@ export function writeMemberDecided(batch: Batch, group: string, workspace: Works
   })
 }
 
-/** The summary, or where gates are still open what is known so far. */
 export function writeBatchAbort(batch: Batch, outcome: BatchAbort): void {
   const { group, affected, skipped, waiting } = outcome
   // One command may end many gates: what it comes to is stored once.
@@ -58,7 +51,6 @@ export function writeBatchAbort(batch: Batch, outcome: BatchAbort): void {
   })
 }
 
-/** As it stands by this batch's own objects too. */
 function openBatchAbort(batch: Batch, group: string): BatchAbort | undefined {
   const stored = batch.objects.find(object => isOf(group, object))
   return stored ? (stored.value as BatchAbort) : batch.run.batchAborts.get(group)

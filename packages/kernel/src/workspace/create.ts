@@ -1,5 +1,5 @@
-// Creating a workspace (W-WS-05): sixteen checks in a fixed order; then the entries of W-WS-06 up to the binding of the
-// agent, which is the runtime's affair.
+// Creating a workspace (W-WS-05): sixteen checks in order, the last but one the machine's capacities (W-WS-20); then
+// the entries of W-WS-06 up to the binding.
 import {
   compile,
   type EnvelopeId,
@@ -28,17 +28,15 @@ import { identityFor } from '../integrity/identity.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import type { DirectiveRecord, MemoryRecord } from '../objects.ts'
-import { writeDefaultRights, writeRight } from '../port-right/defaults.ts'
+import { writeDefaultRights, writeRight } from '../port-right/decide.ts'
 import { limitReached, type Refusal, refusal } from '../refusal.ts'
 import { actionsOf, maySend } from '../role/matrix.ts'
-import type { Role } from '../role/role.ts'
+import type { Role } from '../role/resolve.ts'
 import { workspaceOf } from '../run/run.ts'
 import { writeTaskStatus } from '../task/follow.ts'
-import { isDispatchable } from '../task/graph.ts'
-import { mayBind } from '../task/permission.ts'
+import { isDispatchable, mayBind } from '../task/graph.ts'
 import { INHERITED_PRIORITY, type Task } from '../task/task.ts'
-import { shortageOf } from './admission.ts'
-import { acceptsChildren, hasResources } from './containment.ts'
+import { acceptsChildren, hasResources } from './authority.ts'
 import { ended, isRoot, sees, type Workspace } from './workspace.ts'
 
 const Duration = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
@@ -57,7 +55,6 @@ export const WorkspaceDraftSchema = Type.Object(
     mounts: Type.Optional(list(Name)),
     delegate: Type.Optional(Type.Boolean()),
     directive: Type.Optional(Type.Union([PayloadSchema, Type.Null()])),
-    /** False: the directive waits until the creator dispatches it. */
     dispatch: Type.Optional(Type.Boolean()),
     task: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
@@ -74,7 +71,6 @@ export type WorkspaceDraft = Static<typeof WorkspaceDraftSchema>
 
 const validator = compile(WorkspaceDraftSchema, { name: 'workspace' })
 
-/** A request that passed every check. */
 interface Approved {
   readonly draft: WorkspaceDraft
   readonly parent: Workspace
@@ -92,7 +88,6 @@ export interface Created {
   readonly role: string
 }
 
-/** `passed`: its gate was approved. */
 export function decideCreate(batch: Batch, caller: Workspace, request: unknown, passed = false): Result<Created> {
   const approved = check(batch, caller, request)
   if (!approved.ok) return approved
@@ -113,7 +108,7 @@ export function decideCreate(batch: Batch, caller: Workspace, request: unknown, 
   return write(batch, caller, approved.value)
 }
 
-/** W-WS-05 row 16: filed under whoever asked. */
+/** W-WS-05 row 16: filed under the caller. */
 export function writeGateRejected(batch: Batch, caller: Workspace): Refusal {
   const reason = 'gate_rejected_by_human'
   const entry = batch.add('workspace_rejected', caller, 'protocol', { reason, capacity_details: {} })
@@ -308,4 +303,23 @@ export function isOwner(batch: Batch, owner: string): boolean {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export const CAPACITIES = ['compute', 'memory', 'storage', 'network'] as const
+export type Capacity = (typeof CAPACITIES)[number]
+
+export type Shortage = {
+  readonly [Name in Capacity]?: { readonly needed: number; readonly available: number }
+}
+
+export interface CapacityProbe {
+  shortage(open: number): Shortage
+}
+
+export function shortageOf(batch: Batch): EventBody<'workspace_rejected'>['capacity_details'] | undefined {
+  const shortage = batch.context.capacity?.shortage(batch.run.open)
+  if (!shortage || Object.keys(shortage).length === 0) return undefined
+  return Object.fromEntries(
+    Object.entries(shortage).map(([name, { needed, available }]) => [name, { available, required: needed }]),
+  )
 }

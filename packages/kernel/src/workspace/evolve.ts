@@ -1,25 +1,16 @@
 // What workspace entries do to the state.
-import {
-  type EnvelopeId,
-  invariant,
-  type ObjectId,
-  parseTimestamp,
-  type TaskId,
-  type Ticks,
-  type WorkspaceId,
-} from '@parley/core'
+import type { EnvelopeId, ObjectId, TaskId, WorkspaceId } from '@parley/core'
 import { isTerminal, type ResumableState } from '@parley/trail/events'
-import { closeMeter, countsFor } from '../budget/charge.ts'
+import { closeMeter, countsFor, moveCharge } from '../budget/charge.ts'
 import { passTime } from '../budget/clock.ts'
 import { newSpent } from '../budget/meter.ts'
-import { inboxOrder } from '../envelope/inbox.ts'
-import type { Folds } from '../fold.ts'
-import { dropEscalations } from '../highway/escalation-evolve.ts'
+import { inboxOrder } from '../envelope/envelope.ts'
+import { dropEscalations } from '../highway/escalation.ts'
 import { claimInitial } from '../objects.ts'
-import { knownWorkspace, type Run } from '../run/run.ts'
-import { dropSignals } from '../signal/evolve.ts'
+import { type Folds, knownWorkspace, type Run, ticksOf } from '../run/run.ts'
+import { dropSignals, rerouteSignals } from '../signal/evolve.ts'
 import { endMigration } from './migration.ts'
-import { moveTermination } from './termination.ts'
+import { moveTermination } from './terminate.ts'
 import type { Workspace } from './workspace.ts'
 
 export const workspaceFolds: Folds = {
@@ -39,7 +30,7 @@ export const workspaceFolds: Folds = {
       timeout: body.timeout,
       group: body.group ?? null,
       livenessInterval: body.liveness_interval ?? null,
-      created: ticksOf(entry.timestamp),
+      created: ticksOf(entry),
       // A delegate creates directly beneath itself only (W-WS-05).
       creator: (entry.actor === 'system' ? run.root?.id : parent?.id) ?? null,
       agent: body.agent,
@@ -50,13 +41,13 @@ export const workspaceFolds: Folds = {
       priority: body.priority,
       budget: body.budget,
       status: 'idle',
-      since: ticksOf(entry.timestamp),
+      since: ticksOf(entry),
       spent: newSpent(),
       meter: undefined,
       reported: undefined,
       counts: 0,
-      lastActivity: ticksOf(entry.timestamp),
-      lastEntry: ticksOf(entry.timestamp),
+      lastActivity: ticksOf(entry),
+      lastEntry: ticksOf(entry),
       remembered: undefined,
       pausedAt: undefined,
       migration: undefined,
@@ -103,7 +94,7 @@ export const workspaceFolds: Folds = {
 
   workspace_state_changed(run, body, entry) {
     const workspace = knownWorkspace(run, body.workspace_id)
-    const now = ticksOf(entry.timestamp)
+    const now = ticksOf(entry)
     passTime(workspace, now)
     moveTermination(workspace, body.to_state, now)
     workspace.status = body.to_state
@@ -117,13 +108,6 @@ export const workspaceFolds: Folds = {
 
 const NONE: readonly string[] = []
 
-function ticksOf(timestamp: string): Ticks {
-  const ticks = parseTimestamp(timestamp)
-  invariant(ticks !== undefined, 'a recorded timestamp is well-formed')
-  return ticks
-}
-
-/** A terminal workspace is frozen; what memory it alone needed is given back. */
 function end(run: Run, workspace: Workspace): void {
   run.open--
   closeMeter(run, workspace)
@@ -137,4 +121,46 @@ function end(run: Run, workspace: Workspace): void {
   }
   dropSignals(run, workspace)
   dropEscalations(run, workspace)
+}
+
+export const topologyFolds: Folds = {
+  visibility_granted(run, body) {
+    const workspace = knownWorkspace(run, body.workspace_id)
+    workspace.visibility ??= new Set()
+    workspace.visibility.add(body.target as WorkspaceId)
+  },
+  priority_changed(run, body) {
+    knownWorkspace(run, body.workspace_id).priority = body.new_priority
+  },
+  workspace_ownership_transferred(run, body) {
+    knownWorkspace(run, body.workspace_id).owner = body.to_user
+  },
+  workspace_reparented(run, body) {
+    const workspace = knownWorkspace(run, body.workspace_id)
+    const old = knownWorkspace(run, body.old_parent)
+    const parent = knownWorkspace(run, body.new_parent)
+    workspace.parent = parent
+    workspace.orphan = body.reason === 'parent_aborted_cross_ownership'
+    old.children = old.children?.filter(child => child !== workspace)
+    adopt(parent, workspace)
+    rerouteSignals(run, workspace, old, parent)
+    moveIntegration(workspace, old, parent)
+    moveCharge(run, workspace, old)
+  },
+  batch_abort: (run, body) => void run.batchAborts.delete(body.group_id),
+}
+
+/** Siblings stand in order of creation, wherever they came from (W-WS-10). */
+function adopt(parent: Workspace, child: Workspace): void {
+  parent.children ??= []
+  const place = parent.children.findIndex(each => each.created > child.created)
+  parent.children.splice(place < 0 ? parent.children.length : place, 0, child)
+}
+
+/** W-INT-08: an open integration moves to the new parent, and waits there for the lock. */
+function moveIntegration(source: Workspace, old: Workspace, parent: Workspace): void {
+  if (old.merging === source) old.merging = undefined
+  if (!source.integration) return
+  source.integration = { ...source.integration, target: parent }
+  parent.merging ??= source
 }

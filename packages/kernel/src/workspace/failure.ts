@@ -5,11 +5,11 @@ import type { BudgetDimension, Trigger } from '@parley/trail/events'
 import { actorOf, type Batch, initiatorOf } from '../batch.ts'
 import { type GuardedOutcome, gate, gated } from '../highway/gate.ts'
 import { writeGatesEnded } from '../highway/invalidate.ts'
-import { writeSalvageEnded } from '../integration/salvage-record.ts'
+import { writeAbortion, writeSalvageEnded } from '../integration/integration.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { invalidState } from '../refusal.ts'
-import { type Emitted, writeDelivered, writeEmitted } from '../signal/emit.ts'
+import { type Emitted, writeDelivered, writeEmitted } from '../signal/signal.ts'
 import { writeTaskFailed } from '../task/follow.ts'
 import { writeMigrationFailed } from './migration.ts'
 import { operand } from './operation.ts'
@@ -18,18 +18,14 @@ import { childrenOf, ended, isRoot, subtree, type Workspace } from './workspace.
 
 export interface Failure {
   readonly trigger: Trigger
-  /** The code again, or the agent's own text. */
   readonly reason: string
-  /** Header actor of the state change, and who is behind it. */
   readonly actor: string
   readonly initiator: string
-  /** Header actor of the `failed` signal. */
   readonly signaller: string
   /** What the `failed` signal says, where that is more than the code (W-SIG-13). */
   readonly signalReason?: string
   /** The limit that was reached (W-LIFE-05). */
   readonly dimension?: BudgetDimension
-  /** What the agent referred to in its own `failed`. */
   readonly ref?: string
   /** The reason of `integration_aborted` where it is not the code (W-INT-15). */
   readonly aborts?: string
@@ -41,18 +37,15 @@ export interface Failure {
   readonly emitted?: Emitted
 }
 
-/** A failure that the runtime decides by its own rules. */
 export function byProtocol(trigger: Trigger): Failure {
   return { trigger, reason: trigger, actor: 'protocol', initiator: 'protocol', signaller: 'protocol' }
 }
 
-/** A failure that an agent decides by an operation. */
 export function byOperation(trigger: Trigger, caller: Workspace): Failure {
   const actor = actorOf(caller)
   return { trigger, reason: trigger, actor, initiator: initiatorOf(caller), signaller: actor }
 }
 
-/** A failure that a user decides: the signal is the runtime's, the state change the user's. */
 export function byHuman(user: string): Failure {
   const trigger = 'aborted_by_human'
   return { trigger, reason: trigger, actor: user, initiator: 'human', signaller: 'protocol' }
@@ -94,16 +87,12 @@ export function writeRestOfCascade(batch: Batch, failed: Workspace): void {
   for (const each of cascade.failed) writeUndeliverable(batch, each, 'failed')
 }
 
-/** Who fell with a workspace, and who outlived it because somebody else owns them; both in tree order. */
 interface Cascade {
   readonly failed: Workspace[]
   readonly orphaned: Workspace[]
 }
 
-/**
- * W-WS-12, in tree order: along the tree and within one owner, never along causes. The root takes everybody. No signal
- * is emitted for a workspace that falls with its parent (A-15).
- */
+/** W-WS-12, A-15: in tree order, within one owner, never along causes, without signals. The root takes everybody. */
 function writeCascade(
   batch: Batch,
   parent: Workspace,
@@ -138,14 +127,9 @@ export function writeFailed(batch: Batch, workspace: Workspace, failure: Failure
 export function writeIntegrationAborted(batch: Batch, source: Workspace, reason: string, actor: string): void {
   writeSalvageEnded(batch, source, reason, actor)
   if (!source.integration) return
-  batch.add('integration_aborted', source, actor, {
-    source: source.id,
-    // It goes into the parent, which may be another one since an entry of this batch.
-    target: (batch.parentOf(source) ?? source.integration.target).id,
-    mode: 'normal',
-    reason,
-    timestamp: batch.at,
-  })
+  // It goes into the parent, which may be another one since an entry of this batch.
+  const target = batch.parentOf(source) ?? source.integration.target
+  writeAbortion(batch, { source, target }, 'normal', reason, actor)
 }
 
 /** W-LIFE-14, W-REC-26: children before parents, no cascade; the root's entry is the last. */

@@ -1,5 +1,4 @@
-// Groups (W-WS-19): operations on all members at once. The members' own entries come first; the batch entry is the
-// closing summary (A-19).
+// Groups (W-WS-19): members' own entries come first, the batch entry is the closing summary (A-19).
 import { ok, type Result, type WorkspaceId } from '@parley/core'
 import type { WorkspacePriority } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'

@@ -1,14 +1,14 @@
-// Replacing the agent of a workspace (W-MIG-04 to -07). The request freezes the workspace and is on record; the runtime
-// then has the new agent prepared, and asks for the swap or for the failure. Preparing first, then swapping: it is
-// never without an agent (A-65).
+// Replacing an agent (W-MIG-04 to -07): the request freezes the workspace, the runtime prepares the new agent and then
+// asks for the swap, so that it is never without an agent (A-65).
 import { durationMs, invariant, ok, type Result, type WorkspaceId } from '@parley/core'
 import { actorOf, type Batch, clip, initiatorOf } from '../batch.ts'
 import { atWork, isIdentity, NO_IDENTITY } from '../integrity/identity.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
-import { writeTransition } from '../lifecycle/transition.ts'
+import { BY_PROTOCOL, writeTransition } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
-import { writeDelivered, writeEmitted, writeReleased } from '../signal/emit.ts'
+import { writeDelivered, writeEmitted, writeReleased } from '../signal/signal.ts'
 import { byProtocol, writeFailure } from './failure.ts'
 import { offered, operand } from './operation.ts'
 import { agentOf, isRoot, type Workspace } from './workspace.ts'
@@ -22,8 +22,6 @@ export interface MigrateRequest {
 /** W-REC-24: the preparation was lost with the runtime that had it made. */
 export const RUNTIME_RESTART = 'runtime_restart'
 
-const BY_PROTOCOL = { actor: 'protocol', initiator: 'protocol' } as const
-
 /** Step 1: from here on the workspace is frozen, and its mail is held. */
 export function decideMigrate(batch: Batch, caller: Workspace, request: MigrateRequest): Result<void> {
   const target = operand(batch, caller, 'migrate', request.workspace)
@@ -35,7 +33,7 @@ export function decideMigrate(batch: Batch, caller: Workspace, request: MigrateR
   if (!STATE_RULES[workspace.status].migrates)
     return invalidState(`${workspace.id} is ${workspace.status}: only active or blocked workspaces are migrated.`)
   const { newAgent, reason } = request
-  if (typeof reason !== 'string' || reason === '') return invalidArgument('A migration needs a reason.')
+  if (!isText(reason)) return invalidArgument('A migration needs a reason.')
   if (!isIdentity(newAgent)) return invalidArgument(`A migration needs the new agent. ${NO_IDENTITY}`)
   if (newAgent === agentOf(workspace))
     return invalidArgument(`${newAgent} is the agent of ${workspace.id} already; name another one.`)
@@ -78,7 +76,6 @@ export function decideFailMigration(batch: Batch, id: WorkspaceId, agent: string
   return ok(undefined)
 }
 
-/** What the runtime prepared counts for the migration that it was prepared for, and while that is open. */
 function migrating(batch: Batch, id: WorkspaceId, agent: string): Result<Workspace> {
   const workspace = batch.run.workspaces.get(id)
   if (workspace?.status === 'migrating' && workspace.migration?.agent === agent) return ok(workspace)
@@ -97,11 +94,7 @@ function writeError(batch: Batch, workspace: Workspace, error: string): void {
   writeFailure(batch, workspace, { ...byProtocol('migration_error'), error: error || 'unknown' })
 }
 
-/**
- * W-REC-24: what a stop left of a migration. One that had not ended fails, since nobody knows any more how far the
- * preparation came; of one that had, only the transition is missing. Where the entry of the request stands alone, its
- * own transition comes first, and this is to be asked once more.
- */
+/** W-REC-24: fails an unfinished migration, or adds the transition of a finished one; may need a second call. */
 export function writeInterrupted(batch: Batch, workspace: Workspace): void {
   const { migration } = workspace
   if (migration && STATE_RULES[workspace.status].migrates)

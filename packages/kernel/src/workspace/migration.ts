@@ -1,15 +1,12 @@
-// The replacement of a workspace's agent as the state keeps it (W-MIG-05, W-LIFE-11): who takes over, and how far it
-// has come. The new agent is reserved from the first entry on, so that nobody else is given it meanwhile (W-SEC-03).
+// A migration as the state keeps it (W-MIG-05, W-LIFE-11); the new agent is reserved from the start (W-SEC-03).
 import type { WorkspaceId } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
-import type { Folds } from '../fold.ts'
-import { knownWorkspace, type Run } from '../run/run.ts'
+import { type Folds, knownWorkspace, type Run } from '../run/run.ts'
 import type { Failure } from './failure.ts'
 import { agentOf, type Workspace } from './workspace.ts'
 
 export interface Migration {
-  /** Who takes over. */
   readonly agent: string
   /** What ended it, while the transition that follows is not on record yet. */
   over: 'completed' | 'failed' | undefined
@@ -37,10 +34,7 @@ export const migrationFolds: Folds = {
   },
 }
 
-/**
- * The workspace has left `migrating`, or moved on without ever being in it; to be called before a terminal one gives up
- * its agent.
- */
+/** To be called before a terminal workspace gives up its agent. */
 export function endMigration(run: Run, workspace: Workspace): void {
   const { migration } = workspace
   if (!migration) return

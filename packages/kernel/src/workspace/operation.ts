@@ -2,11 +2,10 @@
 import { ok, type Result } from '@parley/core'
 import type { Batch, Denial } from '../batch.ts'
 import { notFound, type Refusal, refusal } from '../refusal.ts'
-import { OPERATIONS, type OperationName } from '../role/operations.ts'
+import { OPERATIONS, type OperationName } from '../role/base.ts'
 import { workspaceOf } from '../run/run.ts'
 import { isAbove, isRoot, type Workspace } from './workspace.ts'
 
-/** Undefined if the caller has the operation on this target; otherwise the refusal, recorded where it is a denial. */
 export function authorize(
   batch: Batch,
   caller: Workspace,
@@ -24,10 +23,14 @@ export function authorize(
   })
 }
 
-/** The workspace that an operation names, if the caller may act on it. */
 export function operand(batch: Batch, caller: Workspace, operation: OperationName, id: unknown): Result<Workspace> {
   const target = typeof id === 'string' ? workspaceOf(batch.run, id) : undefined
   return authorize(batch, caller, operation, target) ?? (target ? ok(target) : notFound('workspace', id))
+}
+
+export function existing(batch: Batch, id: unknown): Result<Workspace> {
+  const workspace = typeof id === 'string' ? workspaceOf(batch.run, id) : undefined
+  return workspace ? ok(workspace) : notFound('workspace', id)
 }
 
 /** W-MIG-04: undefined where the level that this runtime declares has the operation. */
@@ -39,10 +42,7 @@ export function offered(batch: Batch, operation: OperationName): Refusal | undef
   })
 }
 
-/**
- * `instead`: what to say where the caller has the operation and may not use it now. That is a denial like others
- * (§5.1).
- */
+/** `instead`: the caller has the operation and may not use it now, which is a denial too (§5.1). */
 function denied(
   batch: Batch,
   caller: Workspace,
@@ -50,11 +50,8 @@ function denied(
   target?: Workspace,
   instead?: Pick<Denial, 'code' | 'message'>,
 ): Refusal {
-  return batch.deny(caller, {
-    capability: `operation:${operation}`,
-    action: operation,
+  return batch.denyOperation(caller, operation, {
     ...(target && { target: target.id }),
-    reason: 'permission_denied',
     message: `The ${caller.role} in ${caller.id} may not do this: ${operation}${target ? ` on ${target.id}` : ''}.`,
     ...instead,
   })

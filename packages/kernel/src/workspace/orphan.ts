@@ -1,21 +1,18 @@
-// Orphans (W-WS-13, W-TOPO-TREE-07): a workspace that outlives its parent because it belongs to somebody else goes to
-// the root, and the coordinator may give it one other parent. There is no other way to move a workspace.
+// Orphans (W-WS-13, W-TOPO-TREE-07): a workspace of another owner outlives its parent below the root, and may be given
+// one other parent. Nothing else moves a workspace.
 import { ok, type Result, type WorkspaceId } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
 import { misfit } from '../budget/remaining.ts'
-import { writeDefaultRights } from '../port-right/defaults.ts'
+import { writeDefaultRights } from '../port-right/decide.ts'
 import { invalidState, notFound } from '../refusal.ts'
 import { knownWorkspace, rootOf, workspaceOf } from '../run/run.ts'
-import { writeDelivery } from '../signal/emit.ts'
-import { acceptsChildren, hasResources, seesAllOf } from './containment.ts'
+import { writeDelivery } from '../signal/signal.ts'
+import { acceptsChildren, hasResources, seesAllOf } from './authority.ts'
 import { operand } from './operation.ts'
 import { ended, isAbove, isRoot, type Workspace } from './workspace.ts'
 
-/**
- * Its parent has just failed. Its state, owner, rights and subtree stay as they are; new rights tie it to the root
- * (A-16).
- */
+/** A-16: state, owner, rights and subtree stay as they are; new rights tie it to the root. */
 export function writeOrphaned(batch: Batch, workspace: Workspace): void {
   const root = rootOf(batch.run)
   writeReparented(batch, workspace, root, 'protocol', 'parent_aborted_cross_ownership')
@@ -35,9 +32,7 @@ export function decideReparent(batch: Batch, caller: Workspace, id: unknown, to:
   // W-LIFE-15
   if (isRoot(workspace)) return invalidState('The root has no parent and gets none.')
   if (!workspace.orphan)
-    return batch.deny(caller, {
-      capability: 'operation:reparent',
-      action: 'reparent',
+    return batch.denyOperation(caller, 'reparent', {
       target: workspace.id,
       reason: 'not_permitted',
       message: `${workspace.id} is no orphan, or was given a new parent already; it stays where it is.`,
@@ -49,9 +44,7 @@ export function decideReparent(batch: Batch, caller: Workspace, id: unknown, to:
   if (problem) return invalidState(problem)
   const visible = [...(workspace.visibility ?? [])].map(each => knownWorkspace(batch.run, each))
   const notContained = (message: string) =>
-    batch.deny(caller, {
-      capability: 'operation:reparent',
-      action: 'reparent',
+    batch.denyOperation(caller, 'reparent', {
       target: workspace.id,
       reason: 'containment_violation',
       code: 'containment',

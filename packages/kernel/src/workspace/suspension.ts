@@ -5,13 +5,13 @@ import { actorOf, type Batch, clip, initiatorOf } from '../batch.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition } from '../lifecycle/transition.ts'
 import { kernelLimits } from '../limits.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
 import { rootOf } from '../run/run.ts'
-import { writeDelivered, writeEmitted, writeReleased } from '../signal/emit.ts'
+import { writeDelivered, writeEmitted, writeReleased } from '../signal/signal.ts'
 import { operand } from './operation.ts'
 import { isRoot, type Workspace } from './workspace.ts'
 
-/** Who decided, and in whose name the signal goes out. */
 interface Decider {
   readonly from: Workspace
   readonly signaller: string
@@ -19,9 +19,7 @@ interface Decider {
   readonly initiator: string
 }
 
-/**
- * A user's decision goes out through the root; its signal is the runtime's own, as with a human's abort (W-LIFE-10).
- */
+/** A user's decision is emitted by the root and signed by the runtime (W-LIFE-10). */
 export function byUser(batch: Batch, user: string): Decider {
   return { from: rootOf(batch.run), signaller: 'protocol', actor: user, initiator: 'human' }
 }
@@ -37,7 +35,7 @@ export function decideSuspend(batch: Batch, caller: Workspace, id: unknown, reas
 }
 
 export function suspend(batch: Batch, workspace: Workspace, reason: unknown, by: Decider): Result<void> {
-  if (typeof reason !== 'string' || reason === '') return invalidArgument('A suspension needs a reason.')
+  if (!isText(reason)) return invalidArgument('A suspension needs a reason.')
   if (isRoot(workspace) || !STATE_RULES[workspace.status].suspends)
     return invalidState(
       `${workspace.id} is ${workspace.status}${isRoot(workspace) ? ' and the root' : ''}: only active or blocked workspaces are suspended.`,
@@ -64,9 +62,7 @@ export function decideResume(batch: Batch, caller: Workspace, id: unknown): Resu
   return target.ok ? resume(batch, target.value, byAgent(caller)) : target
 }
 
-/**
- * Back to the remembered state (W-LIFE-11); held mail follows by itself, since its channel is open again (W-ENV-12).
- */
+/** W-LIFE-11; held mail follows by itself, since its channel is open again (W-ENV-12). */
 export function resume(batch: Batch, workspace: Workspace, by: Decider): Result<void> {
   if (workspace.status !== 'suspended') return invalidState(`${workspace.id} is ${workspace.status}, not suspended.`)
   const { remembered, pausedAt } = workspace

@@ -8,7 +8,7 @@ import { addedRows, failedRows, pass, S } from '../testing/budgets.ts'
 import { type Fixture, type FixtureOptions, fixture, type Row, refused } from '../testing/fixture.ts'
 import { denial } from '../testing/topology.ts'
 import { carriedFixture } from '../testing/transport.ts'
-import { graceAt } from './termination.ts'
+import { graceAt } from './terminate.ts'
 
 const GRACE = 50 * S
 

@@ -5,11 +5,12 @@ import { WORKSPACE_PRIORITIES, type WorkspacePriority } from '@parley/trail/even
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { writeEscalationsRouted } from '../highway/escalation.ts'
 import { kernelLimits } from '../limits.ts'
+import { isText } from '../plain.ts'
 import { invalidArgument, invalidState, limitReached, notFound } from '../refusal.ts'
 import { workspaceOf } from '../run/run.ts'
-import { blindAncestor } from './containment.ts'
+import { blindAncestor } from './authority.ts'
 import { isOwner } from './create.ts'
-import { operand } from './operation.ts'
+import { existing, operand } from './operation.ts'
 import { sees, type Workspace } from './workspace.ts'
 
 /** Additive and for ever. The target is not told, whatever state it is in. */
@@ -24,7 +25,7 @@ export function decideGrantVisibility(
   const target = workspaceOf(batch.run, String(request.target))
   if (!target) return notFound('workspace', request.target)
   const { reason } = request
-  if (typeof reason !== 'string' || reason === '') return invalidArgument('A grant needs a reason.')
+  if (!isText(reason)) return invalidArgument('A grant needs a reason.')
   if (!mayBeGiven(workspace))
     return invalidState(
       `${workspace.id} is ${workspace.status}: only idle, active or blocked ones are given more to see.`,
@@ -32,9 +33,7 @@ export function decideGrantVisibility(
   // The grantor is one of those above.
   const blind = blindAncestor(workspace, target)
   if (blind)
-    return batch.deny(caller, {
-      capability: 'operation:grant_visibility',
-      action: 'grant_visibility',
+    return batch.denyOperation(caller, 'grant_visibility', {
       target: target.id,
       reason: 'containment_violation',
       code: 'containment',
@@ -77,7 +76,6 @@ export function priorityOf(priority: unknown): Result<WorkspacePriority> {
   return known ? ok(known) : invalidArgument(`A priority is one of ${WORKSPACE_PRIORITIES.join(', ')}.`)
 }
 
-/** False, and nothing is written, where it has that priority already. */
 export function writePriority(
   batch: Batch,
   caller: Workspace,
@@ -93,10 +91,7 @@ export function writePriority(
   return true
 }
 
-/**
- * One workspace in any state; its children keep their owner. `caller` is absent where a user asked, who then is
- * `actor`.
- */
+/** Children keep their owner. Without a `caller`, `actor` is the user who asked. */
 export function decideTransferOwnership(
   batch: Batch,
   caller: Workspace | undefined,
@@ -105,11 +100,10 @@ export function decideTransferOwnership(
 ): Result<void> {
   const target = caller
     ? operand(batch, caller, 'transfer_ownership', request.workspace)
-    : known(batch, request.workspace)
+    : existing(batch, request.workspace)
   if (!target.ok) return target
   const { owner, reason } = request
-  if (reason !== undefined && (typeof reason !== 'string' || reason === ''))
-    return invalidArgument('The reason of a transfer is a text.')
+  if (reason !== undefined && !isText(reason)) return invalidArgument('The reason of a transfer is a text.')
   const workspace = target.value
   if (owner === workspace.owner) return ok(undefined)
   if (typeof owner !== 'string' || !isOwner(batch, owner)) return notFound('user', owner)
@@ -123,9 +117,4 @@ export function decideTransferOwnership(
   })
   writeEscalationsRouted(batch, workspace, owner)
   return ok(undefined)
-}
-
-function known(batch: Batch, id: unknown): Result<Workspace> {
-  const workspace = workspaceOf(batch.run, String(id))
-  return workspace ? ok(workspace) : notFound('workspace', id)
 }

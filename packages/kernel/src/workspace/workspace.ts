@@ -1,6 +1,5 @@
-// The workspace record (W-WS-01) with its nine components (W-WS-02) as the kernel keeps them. What most workspaces
-// never use is absent until it is first used, so that an idle workspace is small. The local trail is the trail's own
-// projection.
+// The workspace record (W-WS-01) with its nine components (W-WS-02). What most workspaces never use is absent until it
+// is first used.
 import type { CheckpointId, EnvelopeId, ObjectId, TaskId, Ticks, WorkspaceId } from '@parley/core'
 import {
   type Budget,
@@ -11,13 +10,13 @@ import {
 } from '@parley/trail/events'
 import type { Meter, Spent } from '../budget/meter.ts'
 import type { Reported } from '../checkpoint/discrepancy.ts'
-import type { Inbox } from '../envelope/inbox.ts'
+import type { Inbox } from '../envelope/envelope.ts'
 import type { Conflict } from '../integration/conflict-record.ts'
 import type { FileChange, Integration, Merge } from '../integration/integration.ts'
 import type { PortRight } from '../port-right/port-right.ts'
 import type { KnownSignals, WaitingSignal } from '../signal/signal.ts'
 import type { Migration } from './migration.ts'
-import type { Termination } from './termination.ts'
+import type { Termination } from './terminate.ts'
 
 export interface Authority {
   readonly resources: readonly string[]
@@ -29,7 +28,6 @@ export interface DirectiveDraft {
   readonly format: string
   readonly content: string
   readonly attachments: readonly unknown[]
-  /** Whether the runtime submits it as soon as the agent is ready. */
   readonly dispatch: boolean
 }
 
@@ -48,14 +46,10 @@ export interface Workspace {
   /** The workspace whose agent asked for it: its parent, or the root further above. Null for the root. */
   readonly creator: WorkspaceId | null
 
-  /**
-   * The identity that is bound to it (W-SEC-03); it changes by migration only. Undefined in runs that began without
-   * identities.
-   */
+  /** Changes by migration only (W-SEC-03). Undefined in runs that began without identities. */
   agent: string | undefined
   /** Null for the root only. It changes when the parent fails and this one belongs to somebody else (W-WS-13). */
   parent: Workspace | null
-  /** Reparented by a failure and not reassigned since. */
   orphan: boolean
   /** It was created for a human below what another originator began; reparenting never makes one (W-TOPO-CAUS-04). */
   readonly boundary: boolean
@@ -71,7 +65,6 @@ export interface Workspace {
   meter: Meter | undefined
   /** Where the meter stood at its newest checkpoint (W-CP-10). */
   reported: Reported | undefined
-  /** What the fold counts for it (budget/charge.ts). */
   counts: number
   /** The newest entry filed under it that counts as activity, and the newest of all (W-BUDGET-08). */
   lastActivity: Ticks
@@ -83,13 +76,11 @@ export interface Workspace {
   migration: Migration | undefined
   /** It was asked to wind down (W-TERM-02). */
   termination: Termination | undefined
-  /** Whether its agent has said `ready`. */
   ready: boolean
   children: Workspace[] | undefined
 
   // 1 Directive
   readonly directive: EnvelopeId | null
-  /** Kept until the directive is submitted. */
   directiveDraft: DirectiveDraft | undefined
   // 2 Inbox, and what is accepted for it but not delivered yet, by sender: the channels that end here (W-ENV-10)
   inbox: Inbox | undefined
@@ -104,7 +95,6 @@ export interface Workspace {
   // 8 Visibility set beyond itself
   visibility: Set<WorkspaceId> | undefined
 
-  /** Port rights that it holds, by target; its own receive right among them. */
   rights: Map<WorkspaceId, PortRight[]> | undefined
   /** Its signals that wait for their receiver, in order of emission (W-SIG-06). */
   waiting: WaitingSignal[] | undefined
@@ -112,9 +102,7 @@ export interface Workspace {
   known: KnownSignals | undefined
   /** Its conflicts, settled ones among them (W-INT-13). */
   conflicts: Conflict[] | undefined
-  /** Its own integration, while that is open. */
   integration: Integration | undefined
-  /** The last one that ended. */
   integrated: Integration | undefined
   /** As a target: the source that holds the integration lock, and what was merged, in order (W-INT-08). */
   merging: Workspace | undefined
@@ -129,9 +117,7 @@ export function ended(workspace: Workspace): boolean {
   return isTerminal(workspace.status)
 }
 
-/**
- * Who speaks for it: the agent that is bound, or the one that a workspace without an identity on record has by itself.
- */
+/** The bound agent, or the default one of a workspace without an identity on record. */
 export function agentOf(workspace: Pick<Workspace, 'agent' | 'id'>): string {
   return workspace.agent ?? `agent:${workspace.id}`
 }
@@ -140,16 +126,18 @@ export function isRoot(workspace: Workspace): boolean {
   return workspace.parent === null
 }
 
-/** Whether `ancestor` lies above `workspace`. */
+export function ancestorsOf(workspace: Workspace): readonly Workspace[] {
+  const found: Workspace[] = []
+  for (let each = workspace.parent; each !== null; each = each.parent) found.push(each)
+  return found
+}
+
 export function isAbove(ancestor: Workspace, workspace: Workspace): boolean {
   for (let each = workspace.parent; each !== null; each = each.parent) if (each === ancestor) return true
   return false
 }
 
-/**
- * Whether a reader sees a workspace: itself, what lies below it, what it was given; the root sees all (W-WS-15,
- * W-TOPO-VIS-01).
- */
+/** Itself, what lies below, what it was given; the root sees all (W-WS-15, W-TOPO-VIS-01). */
 export function sees(reader: Workspace, target: Workspace): boolean {
   return reader === target || isRoot(reader) || isAbove(reader, target) || (reader.visibility?.has(target.id) ?? false)
 }

@@ -1,9 +1,16 @@
 // One run at work: commands in the order of W-CONC-02, decided in groups, appended, and answered once they are durable.
 // While a group is on its way to disk nothing else of this run is decided, so between groups the state is exactly what
 // the trail says.
-
-import type { Result, RunId, WorkspaceId } from '@parley/core'
-import { asParleyError, err, formatTimestamp, invariant, ParleyError } from '@parley/core'
+import {
+  asParleyError,
+  err,
+  formatTimestamp,
+  invariant,
+  ParleyError,
+  type Result,
+  type RunId,
+  type WorkspaceId,
+} from '@parley/core'
 import { firstMarked } from '../../budget/enforce.ts'
 import type { Command } from '../../command.ts'
 import { type Decision, decide } from '../../decide.ts'
@@ -14,20 +21,16 @@ import type { Trace } from '../../recovery/trace.ts'
 import { invalidState, refusal } from '../../refusal.ts'
 import { type Run, runEnded } from '../../run/run.ts'
 import { agentOf } from '../../workspace/workspace.ts'
-import { Listeners } from '../listeners.ts'
-import { type Notice, noticesOf } from '../notice.ts'
-import { type ActorOptions, contextAt } from './actor-options.ts'
+import { Listeners, type Notice, noticesOf } from '../notice.ts'
+import { type ActorOptions, contextAt } from '../runtime-options.ts'
 import { Alarm } from './alarm.ts'
 import { commit, type Decided, fold, isStorageError, unavailable } from './commit.ts'
 import { Courier } from './courier.ts'
 import { endsRun, follow } from './effects.ts'
 import { MissingEvidence } from './evidence.ts'
-import { Outage } from './outage.ts'
-import { Pauses } from './pauses.ts'
-import { CommandQueue, type Queued } from './queue.ts'
-import { Readers } from './readers.ts'
-import { recover } from './recover.ts'
-import { type Replayed, readBack, replay } from './replay.ts'
+import { Outage, Pauses } from './outage.ts'
+import { CommandQueue, type Queued, Readers } from './queue.ts'
+import { type Replayed, readBack, recover, replay } from './recover.ts'
 
 export class RunActor {
   readonly id: RunId
@@ -37,7 +40,6 @@ export class RunActor {
   #run: Run
   readonly #queue: CommandQueue
   readonly #evidence: MissingEvidence
-  /** What recovery has to know of the past; let go of once it is done. */
   #trace: Trace | undefined
   readonly #outage: Outage
   readonly #readers = new Readers()
@@ -46,7 +48,6 @@ export class RunActor {
   #working: Promise<void> | undefined
   #scheduled = false
   #stopped = false
-  /** The run was halted by what it met. */
   #failed = false
   /** The state is not what the trail says. */
   #spoiled = false
@@ -84,7 +85,6 @@ export class RunActor {
     })
   }
 
-  /** Replays a run. Nothing is written; a run that had begun takes commands once it is recovered. */
   static async open(options: ActorOptions): Promise<RunActor> {
     return new RunActor(options, await replay(options))
   }
@@ -98,15 +98,11 @@ export class RunActor {
     return this.#outage.since !== undefined
   }
 
-  /** Whether it waits to be recovered. */
   get recovering(): boolean {
     return this.#queue.recovering
   }
 
-  /**
-   * Recovers a run that was replayed and opens it to the outside. `delayed` is called where the trail cannot be written
-   * for now. Rejects where the run cannot be recovered: then it takes nothing any more.
-   */
+  /** `delayed` is called while the trail cannot be written. Rejects where the run cannot be recovered. */
   async recover(delayed: () => void): Promise<void> {
     if (!this.#trace) return
     const host = {
@@ -128,7 +124,6 @@ export class RunActor {
     this.#schedule()
   }
 
-  /** Takes up deliveries that a crash or stop interrupted. */
   resume(): void {
     if (this.#stopped || this.recovering || runEnded(this.#run)) return
     for (const workspace of this.#run.workspaces.values())
@@ -137,7 +132,6 @@ export class RunActor {
     this.#alarm.set(nextDue(this.#run))
   }
 
-  /** Answers when what the command comes to is durable. */
   submit<T>(command: Command): Promise<Result<T>> {
     const limit = this.#outage.since ? this.#options.heldCommands : kernelLimits.queuedCommands
     if (!this.#stopped && this.#queue.size >= limit)
@@ -163,7 +157,6 @@ export class RunActor {
     return this.#readers.wait(reader)
   }
 
-  /** Who speaks for a workspace, by what is decided. */
   agentOf(workspace: WorkspaceId): string | undefined {
     const state = this.#run.workspaces.get(workspace)
     return state && agentOf(state)
@@ -173,7 +166,6 @@ export class RunActor {
     return this.#listeners.add(listener)
   }
 
-  /** Waits for what is on its way to disk; commands that still wait are refused. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#halt()
@@ -183,12 +175,10 @@ export class RunActor {
     if (this.#isTrue) await this.#options.states?.stop(this.#run)
   }
 
-  /** Whether the state is what the trail says, and all that recovery had to do is done. */
   get #isTrue(): boolean {
     return !this.#failed && !this.#spoiled && !this.recovering
   }
 
-  /** Nothing happens by itself any more. */
   #halt(): void {
     this.#courier.stop()
     this.#alarm.stop()
@@ -196,7 +186,6 @@ export class RunActor {
     this.#options.states?.halt()
   }
 
-  /** What cannot be read back or recovered halts this run, and no other. */
   #fail(cause: unknown): void {
     this.#failed = true
     this.#stopped = true
@@ -204,7 +193,6 @@ export class RunActor {
     this.#refuse(err(asParleyError(cause)))
   }
 
-  /** Answers everything that waits. */
   #refuse(refused: Result<never>): void {
     this.#queue.refuse(refused)
     this.#evidence.refuse(refused)
@@ -252,9 +240,7 @@ export class RunActor {
     }
   }
 
-  /**
-   * W-REC-09: the first entry that can be written says so; nothing is decided before. False: the trail is still away.
-   */
+  /** W-REC-09: writes the end of the outage before anything is decided; false while the trail is away. */
   async #leaveOutage({ from, reason }: NonNullable<Outage['since']>): Promise<boolean> {
     this.#readers.serve(this.#run)
     const decision = this.#consider({ type: 'degraded_over', from, reason })
@@ -272,7 +258,6 @@ export class RunActor {
     return true
   }
 
-  /** Decides what waits, each command on the state that the ones before it leave behind. */
   #decideGroup(): Decided[] {
     const group: Decided[] = []
     let records = 0
@@ -293,10 +278,7 @@ export class RunActor {
     return this.#evidence.next() ?? this.#queue.next(this.#run)
   }
 
-  /**
-   * A defect answers the command that met it; the state, which it may have changed in part, is read back from the
-   * trail.
-   */
+  /** A defect answers the command that met it; the state is read back from the trail. */
   #tryToDecide(queued: Queued): Decided | undefined {
     try {
       return this.#decide(queued)
@@ -333,7 +315,6 @@ export class RunActor {
     return { queued, decision, notices, last: run.seq, due }
   }
 
-  /** Appends a group and answers it. What cannot be made durable is undone by replay. */
   async #commit(group: readonly Decided[]): Promise<void> {
     const failed = await commit(group, {
       trail: this.#options.trail,
@@ -368,10 +349,7 @@ export class RunActor {
     this.#options.onEnd()
   }
 
-  /**
-   * A group that could not be made durable never happened: its callers learn it, and the state is read back from the
-   * trail.
-   */
+  /** A group that is not durable never happened: its callers learn it, and the state is read back. */
   async #undo(rest: readonly Decided[], error: ParleyError): Promise<void> {
     const [first, ...others] = rest
     invariant(first, 'a failure concerns at least one command')
@@ -389,7 +367,6 @@ export class RunActor {
     this.#outage.undone()
   }
 
-  /** While the trail is away even for reading, the run waits. */
   async #reload(): Promise<void> {
     const read = await readBack(this.#options, this.#pauses, () => this.#stopped)
     if (!read) return

@@ -1,24 +1,19 @@
-// One alarm for a run, set to the earliest moment at which something is due. Moments that move later cost nothing: the
-// alarm rings at the old one, finds nothing due and is set anew.
+// One alarm for a run. Moments that move later cost nothing: it rings early, finds nothing, and is set anew.
 import { type CancelTimer, type Clock, type Result, type Ticks, ticksPerMillisecond } from '@parley/core'
 import { earlier } from '../../due/due.ts'
 import { kernelDefaults, kernelLimits } from '../../limits.ts'
 
 export interface AlarmOptions {
   readonly clock: Clock
-  /** The earliest moment at which something is due, by committed state. */
   readonly next: () => Promise<Ticks | undefined>
-  /** Deals with what is due first; says whether there was anything. */
   readonly ring: () => Promise<Result<boolean>>
 }
 
 export class Alarm {
   readonly #options: AlarmOptions
   #cancel: CancelTimer | undefined
-  /** When it rings, unless the clock steps. */
   #at: Ticks | undefined
   #ringing = false
-  /** The earliest moment that was asked for while it rang: what it then looked at may have been older. */
   #asked: Ticks | undefined
   #stopped = false
 
@@ -26,7 +21,6 @@ export class Alarm {
     this.#options = options
   }
 
-  /** Something is due at that moment; an alarm that rings before it stays as it is. */
   set(at: Ticks | undefined): void {
     if (at === undefined || this.#stopped) return
     if (this.#ringing) this.#asked = earlier(this.#asked, at)

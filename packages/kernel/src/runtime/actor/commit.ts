@@ -6,8 +6,7 @@ import type { Decision } from '../../decide.ts'
 import { dueAfter, earlier } from '../../due/due.ts'
 import { evolve } from '../../evolve.ts'
 import type { Run } from '../../run/run.ts'
-import { outcomeNotices } from '../gate-notice.ts'
-import { type Notice, noticesOf, unresolvableNotice } from '../notice.ts'
+import { type Notice, noticesOf, outcomeNotices, unresolvableNotice } from '../notice.ts'
 import { freedTarget } from './effects.ts'
 import type { Queued } from './queue.ts'
 
@@ -17,14 +16,9 @@ export interface Decided {
   readonly notices: readonly Notice[]
   /** `seq` of its last entry: once it is committed, everything up to here is durable. */
   readonly last: number
-  /** The earliest moment that its entries brought nearer. */
   readonly due: Ticks | undefined
 }
 
-/**
- * Folds what was decided into the state. Returns what its listeners are told once it is durable, if there are any, and
- * the earliest moment that it brought nearer; tells which targets are free for the next integration.
- */
 export function fold(
   run: Run,
   decision: Decision,
@@ -47,7 +41,6 @@ export function fold(
   return { notices, due }
 }
 
-/** What could not be made durable, and why. */
 export interface Failed {
   readonly rest: readonly Decided[]
   readonly error: ParleyError
@@ -55,11 +48,9 @@ export interface Failed {
 
 export interface CommitOptions {
   readonly trail: RunTrail
-  /** Waits before each further try, in milliseconds. */
   readonly waits: readonly number[]
   readonly pause: (milliseconds: number) => Promise<void>
   readonly stopped: () => boolean
-  /** It could not be written, for the reason that the storage gives. */
   readonly onUnwritable?: ((error: ParleyError) => void) | undefined
   readonly committed: (decided: Decided) => void
 }
@@ -67,12 +58,10 @@ export interface CommitOptions {
 /** Errors of the trail's storage; everything else that an append may answer is about this one batch. */
 const STORAGE = new Set(['trail_unavailable', 'trail_full', 'trail_busy', 'signing_failed'])
 
-/** Whether the same append may succeed later. */
 export function isStorageError(error: ParleyError): boolean {
   return STORAGE.has(error.code)
 }
 
-/** What the callers of a group hear that could not be made durable. */
 export function unavailable(cause: ParleyError): ParleyError {
   return new ParleyError('trail_unavailable', `Nothing was done: ${cause.message}`, { retryable: true, cause })
 }

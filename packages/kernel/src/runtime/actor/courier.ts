@@ -1,5 +1,5 @@
-// Carries accepted mail to its receivers: one envelope of a channel at a time, again at the times of W-ENV-14, given up
-// after the fourth attempt. Attempts are not on record; after a restart each envelope starts anew.
+// Carries accepted mail: one envelope of a channel at a time, four attempts at the times of W-ENV-14. Attempts are not
+// on record; a restart begins anew.
 import {
   type CancelTimer,
   type Clock,
@@ -15,7 +15,7 @@ import { channelHead, holdsMail, isBlockedByMail } from '../../envelope/deliver.
 import { kernelLimits } from '../../limits.ts'
 import { plain } from '../../plain.ts'
 import type { Run } from '../../run/run.ts'
-import { deliverableSignals } from '../../signal/emit.ts'
+import { deliverableSignals } from '../../signal/signal.ts'
 import type { Delivery, Transport } from './transport.ts'
 
 /** Three redeliveries, four attempts in all; the waits before them grow by one base each (W-ENV-14). */
@@ -24,12 +24,9 @@ const REDELIVERIES = 3
 interface Attempt {
   readonly key: string
   readonly delivery: Delivery
-  /** How many redeliveries were made. */
   count: number
-  /** Arrivals that the run has not answered yet. */
   arriving: number
   arrived: boolean
-  /** The wait that runs, and since when; while the receiver holds mail, what is left of it. */
   cancel: CancelTimer | undefined
   wait: number
   since: Ticks
@@ -39,29 +36,21 @@ interface Attempt {
 export interface CourierOptions {
   readonly clock: Clock
   readonly transport: Transport
-  /** Milliseconds; the base of all waits. */
   readonly base: number
   readonly submit: (command: Command) => Promise<Result<unknown>>
 }
 
 export class Courier {
   readonly #options: CourierOptions
-  /** What is carried now, by channel. */
   readonly #attempts = new Map<string, Attempt>()
-  /**
-   * Envelopes that are placed while the transport has not confirmed it: their channels go on, and they are carried
-   * again (W-ENV-16).
-   */
+  /** Placed without the transport's confirmation: carried again, while their channels continue (W-ENV-16). */
   readonly #placed = new Map<string, Attempt>()
 
   constructor(options: CourierOptions) {
     this.#options = options
   }
 
-  /**
-   * Looks whether a channel has something to carry. Only what is on disk is carried: `durable` is the newest such
-   * `seq`.
-   */
+  /** Carries the head of a channel if it is on disk: `durable` is the newest such `seq`. */
   look(run: Run, from: WorkspaceId, to: WorkspaceId, durable: number): void {
     const key = `envelope ${from} ${to}`
     const head = channelHead(run, from, to)
@@ -81,7 +70,6 @@ export class Courier {
     } else this.#carry(key, { kind: 'envelope', id: head.id, from, to, envelope: head.record })
   }
 
-  /** The same for every channel that ends at a workspace. */
   lookInto(run: Run, to: WorkspaceId, durable: number): void {
     const receiver = run.workspaces.get(to)
     if (!receiver) return
@@ -90,7 +78,6 @@ export class Courier {
     for (const attempt of this.#placed.values()) if (attempt.delivery.to === to) this.#end(attempt)
   }
 
-  /** Signals, where the transport carries them: one of each pair at a time, in order of emission. */
   lookForSignals(run: Run, durable: number): void {
     if (!this.#options.transport.signals) return
     for (const { id, from, to, seq } of deliverableSignals(run)) {
@@ -109,7 +96,6 @@ export class Courier {
     }
   }
 
-  /** Another envelope is the head of its channel now, or none. */
   #leaveChannel(run: Run, attempt: Attempt, durable: number): void {
     const { key, delivery } = attempt
     const envelope = run.envelopes.get(delivery.id as EnvelopeId)
@@ -222,7 +208,6 @@ export class Courier {
     }
   }
 
-  /** Retries, since an envelope must not be lost silently: a trail that is away for now answers later. */
   async #giveUp(attempt: Attempt, envelope: EnvelopeId): Promise<void> {
     const result = this.#placed.has(envelope) ? undefined : await this.#options.submit({ type: 'exhaust', envelope })
     if (result && !result.ok && result.error.retryable) this.#wait(attempt, this.#options.base)

@@ -1,5 +1,4 @@
-// What follows from an entry once it is durable: mail and signals that can travel now, integrations that can begin, the
-// end of the run.
+// What follows from a durable entry: mail and signals to carry, integrations to begin, the end of the run.
 import type { WorkspaceId } from '@parley/core'
 import type { EntryDraft } from '@parley/trail'
 import { type EventBody, isTerminal } from '@parley/trail/events'
@@ -8,10 +7,9 @@ import type { Decision } from '../../decide.ts'
 import type { GateOutcome } from '../../highway/gate.ts'
 import type { Run } from '../../run/run.ts'
 import type { Created } from '../../workspace/create.ts'
-import type { ActorOptions } from './actor-options.ts'
+import type { ActorOptions } from '../runtime-options.ts'
 import type { Courier } from './courier.ts'
 
-/** All that follows of what a command came to, now that it is durable up to `last`. */
 export function follow(
   courier: Courier,
   run: Run,
@@ -28,7 +26,6 @@ export function follow(
   for (const created of createdByGates(outcomes)) onCreated(...created)
 }
 
-/** Sends the courier where the entry may have opened or closed a way; `durable` is the newest `seq` on disk. */
 function carry(courier: Courier, run: Run, entry: EntryDraft, durable: number): void {
   switch (entry.event_type) {
     case 'envelope_created':
@@ -60,7 +57,6 @@ function carry(courier: Courier, run: Run, entry: EntryDraft, durable: number): 
   }
 }
 
-/** The target that an integration into it leaves: by its end, or because the source went to another parent. */
 export function freedTarget({ event_type, body }: EntryDraft): WorkspaceId | undefined {
   switch (event_type) {
     case 'integration_completed':
@@ -73,7 +69,6 @@ export function freedTarget({ event_type, body }: EntryDraft): WorkspaceId | und
   }
 }
 
-/** Whether a migration begins with this entry, or may end with it. */
 function concernsMigration({ event_type, body }: EntryDraft): boolean {
   if (event_type === 'migration_started') return true
   if (event_type !== 'workspace_state_changed') return false
@@ -86,7 +81,6 @@ export function endsRun(run: Run, { event_type, body }: EntryDraft): boolean {
   return isTerminal(to_state) && workspace_id === run.root?.id
 }
 
-/** Workspaces that a gate held up: whoever asked for them could not bind their agents. */
 function* createdByGates(
   outcomes: readonly GateOutcome[],
 ): Generator<[workspace: WorkspaceId, role: string, creator: WorkspaceId]> {

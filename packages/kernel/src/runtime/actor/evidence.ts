@@ -1,5 +1,4 @@
-// Proofs that a decision lacks (W-INT-05): a merge that goes on after a gate, a lock or a conflict is checked against
-// what the store holds by then. Such a command stands apart until its proof was read, and is decided next.
+// Proofs that a decision lacks (W-INT-05): the command waits until the stored checkpoint was read, and is decided next.
 import {
   asParleyError,
   type CheckpointId,
@@ -11,7 +10,7 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import type { RunTrail } from '@parley/trail'
-import type { Evidence } from '../../checkpoint/proof.ts'
+import type { Evidence } from '../../checkpoint/checkpoint.ts'
 import type { Proofs } from '../../integrity/proofs.ts'
 import { kernelDefaults } from '../../limits.ts'
 import { evidenceIn } from '../handle/content.ts'
@@ -22,7 +21,6 @@ export interface EvidenceSource {
   readonly proofs?: Proofs | undefined
   readonly wait: (milliseconds: number) => Promise<void>
   readonly stopped: () => boolean
-  /** Who made a checkpoint. */
   readonly maker: (checkpoint: CheckpointId) => WorkspaceId | undefined
 }
 
@@ -36,12 +34,10 @@ export class MissingEvidence {
     this.#source = source
   }
 
-  /** Whether a command waits for its proof. */
   get lacking(): boolean {
     return this.#lacking !== undefined
   }
 
-  /** Whether a command has its proof, and is to be decided. */
   get ready(): boolean {
     return this.#ready !== undefined
   }
@@ -50,7 +46,6 @@ export class MissingEvidence {
     this.#lacking = { queued, checkpoint }
   }
 
-  /** The command that has its proof, once. */
   next(): Queued | undefined {
     const ready = this.#ready
     this.#ready = undefined
@@ -65,7 +60,6 @@ export class MissingEvidence {
     return evidence
   }
 
-  /** Reads what is lacking. While the store is away, the run waits. */
   async bring(): Promise<void> {
     const { trail, proofs, wait, stopped, maker } = this.#source
     while (this.#lacking && !stopped()) {
@@ -87,7 +81,6 @@ export class MissingEvidence {
     }
   }
 
-  /** Answers whoever waits. */
   refuse(refused: Result<never>): void {
     for (const waiting of [this.#lacking, this.#ready]) waiting?.queued.answer(refused)
     this.#lacking = undefined

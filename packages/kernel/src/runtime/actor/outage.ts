@@ -1,5 +1,4 @@
-// Degraded mode (W-REC-08): since when nothing of a run can be written, and the next moment at which that is tried
-// although nobody asks for anything.
+// Degraded mode (W-REC-08): since when nothing can be written, and when that is tried again unasked.
 import type { CancelTimer, Clock, Timestamp } from '@parley/core'
 import { kernelDefaults } from '../../limits.ts'
 
@@ -28,12 +27,10 @@ export class Outage {
     this.#since ??= { from, reason }
   }
 
-  /** What failed is undone. */
   undone(): void {
     this.#readable = this.#since !== undefined
   }
 
-  /** Nobody waits: tries again by itself after a while. */
   tryLater(): void {
     this.#cancel?.()
     if (this.#since) this.#cancel = this.#clock.after(kernelDefaults.degradedRetry, this.#retry)
@@ -44,5 +41,33 @@ export class Outage {
     this.#readable = false
     this.#cancel?.()
     this.#cancel = undefined
+  }
+}
+
+export class Pauses {
+  readonly #clock: Clock
+  readonly #wakes = new Set<() => void>()
+  #over = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  wait(milliseconds: number): Promise<void> {
+    if (this.#over) return Promise.resolve()
+    return new Promise(resolve => {
+      const wake = () => {
+        cancel()
+        this.#wakes.delete(wake)
+        resolve()
+      }
+      const cancel = this.#clock.after(milliseconds, wake)
+      this.#wakes.add(wake)
+    })
+  }
+
+  end(): void {
+    this.#over = true
+    for (const wake of this.#wakes) wake()
   }
 }

@@ -1,6 +1,5 @@
-// What a run deals with next. While it is recovered that is what recovery asks, and nothing else (W-REC-11). Then it is
-// commands by class (W-CONC-02), first in, first out inside each, and what ran out meanwhile. Those that wait for an
-// integration into a target to end stand apart (W-INT-08).
+// What a run deals with next: only recovery's steps while it recovers (W-REC-11), then commands by class (W-CONC-02)
+// and what is overdue. Commands for a locked target wait apart (W-INT-08).
 import type { Result, StrictClock, WorkspaceId } from '@parley/core'
 import { type Command, PRECEDENCE, precedenceOf } from '../../command.ts'
 import { nextDue } from '../../due/due.ts'
@@ -21,10 +20,7 @@ export class CommandQueue {
   #lockedSize = 0
   readonly #recovery: Queued[] = []
   #recovering: boolean
-  /**
-   * Something may have run out while the trail was away (W-REC-09) or slow (W-CONC-06): it comes before the commands
-   * that wait.
-   */
+  /** Something may be overdue after an outage (W-REC-09) or a slow trail (W-CONC-06); it comes first. */
   #overdue = false
 
   constructor(stamps: StrictClock, recovering: boolean) {
@@ -32,7 +28,6 @@ export class CommandQueue {
     this.#recovering = recovering
   }
 
-  /** How many commands wait for their turn, those at a lock and those of recovery aside. */
   get size(): number {
     return this.#size
   }
@@ -41,7 +36,6 @@ export class CommandQueue {
     return this.#recovering
   }
 
-  /** Whether there may be something to deal with now. */
   get waiting(): boolean {
     return this.#recovering ? this.#recovery.length > 0 : this.#size > 0 || this.#overdue
   }
@@ -55,19 +49,16 @@ export class CommandQueue {
     this.#recovery.push(queued)
   }
 
-  /** Asks for something that nobody waits for, unless it is asked for already. */
   pushOnce(command: Command): void {
     const queue = this.#classes[precedenceOf(command)]!
     if (queue.some(queued => queued.command.type === command.type)) return
     this.push({ command, answer: () => undefined })
   }
 
-  /** Recovery is done: everybody is served. */
   recovered(): void {
     this.#recovering = false
   }
 
-  /** Something may have run out that no command asks for. */
   lookForDue(): void {
     this.#overdue = !this.#recovering
   }
@@ -78,7 +69,6 @@ export class CommandQueue {
     return this.#upTo(PRECEDENCE.failure) ?? this.#nextDue(run) ?? this.#upTo(PRECEDENCE.other)
   }
 
-  /** The next of the classes up to `last`. */
   #upTo(last: number): Queued | undefined {
     for (let at = 0; at <= last; at++) {
       const queued = this.#classes[at]!.shift()
@@ -89,7 +79,6 @@ export class CommandQueue {
     return undefined
   }
 
-  /** What ran out meanwhile, one after the other until nothing is due. */
   #nextDue(run: Run): Queued | undefined {
     const next = nextDue(run)
     if (next === undefined || next > this.#stamps.next()) {
@@ -103,7 +92,6 @@ export class CommandQueue {
     return { command: { type: 'due' }, answer }
   }
 
-  /** What was taken and came to nothing, back to where it was, in order. */
   putBack(group: readonly Queued[]): void {
     if (this.#recovering) this.#recovery.unshift(...group)
     else this.#toFront(group)
@@ -116,7 +104,6 @@ export class CommandQueue {
     }
   }
 
-  /** Waits until the target is free; refused where too many do. */
   lock(queued: Queued, target: WorkspaceId): void {
     if (this.#lockedSize >= kernelLimits.queuedCommands) {
       queued.answer(limitReached('commands that wait for an integration', kernelLimits.queuedCommands))
@@ -141,12 +128,31 @@ export class CommandQueue {
     for (const target of [...this.#locked.keys()]) this.unlock(target)
   }
 
-  /** Answers everything that waits. */
   refuse(refused: Result<never>): void {
     for (const queue of [...this.#classes, ...this.#locked.values(), this.#recovery])
       for (const { answer } of queue.splice(0)) answer(refused)
     this.#locked.clear()
     this.#size = 0
     this.#lockedSize = 0
+  }
+}
+
+export class Readers {
+  readonly #waiting: ((run: Run) => void)[] = []
+
+  wait<T>(reader: (run: Run) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push(run => {
+        try {
+          resolve(reader(run))
+        } catch (cause) {
+          reject(cause)
+        }
+      })
+    })
+  }
+
+  serve(run: Run): void {
+    for (const read of this.#waiting.splice(0)) read(run)
   }
 }

@@ -1,21 +1,25 @@
-// Carrying out the plan of recovery (W-REC-11): phase by phase, then what became due during the outage, then the
-// marker. A trail that cannot be written makes it wait; a step that can never be written halts the run.
-import type { Result, Ticks, WorkspaceId } from '@parley/core'
+// Carries out the plan of recovery (W-REC-11), then what became due meanwhile, then the marker. A step that can never
+// be written halts the run.
+import { ParleyError, type Result, type RunId, type Ticks } from '@parley/core'
+import type { RunTrail } from '@parley/trail'
 import type { RuntimeCommand } from '../../command.ts'
 import { nextDue } from '../../due/due.ts'
-import { planRecovery, type RecoveryPlan } from '../../recovery/plan.ts'
-import type { RecoveryStep } from '../../recovery/steps.ts'
-import type { Trace } from '../../recovery/trace.ts'
-import { type Run, runEnded } from '../../run/run.ts'
+import { evolve } from '../../evolve.ts'
+import { ObjectCheck } from '../../integrity/object-proof.ts'
+import type { Proofs } from '../../integrity/proofs.ts'
+import { kernelDefaults } from '../../limits.ts'
+import { planRecovery, type RecoveryPlan, type RecoveryStep } from '../../recovery/plan.ts'
+import { passOver, quarantine, violationOf } from '../../recovery/quarantine.ts'
+import { Trace } from '../../recovery/trace.ts'
+import { newRun, type Run, runEnded } from '../../run/run.ts'
+import type { Pauses } from './outage.ts'
+import type { StateCache } from './state-cache.ts'
 
-/** What recovery needs of a run at work; nobody else is served meanwhile. */
 export interface RecoveryHost {
   submit<T>(command: RuntimeCommand): Promise<Result<T>>
   read<T>(reader: (run: Run) => T): Promise<T>
   now(): Ticks
-  /** The trail cannot be written for now: recovery goes on when it can. */
   delayed(): void
-  /** The runtime is closing: nothing more is asked. */
   stopped(): boolean
 }
 
@@ -25,7 +29,7 @@ export async function recover(host: RecoveryHost, trace: Trace): Promise<void> {
   for (const phase of plan.phases) redelivered += await carryOut(host, phase)
   await ringTimers(host)
   if (host.stopped() || (await host.read(runEnded))) return
-  const failed = await host.read(run => plan.open.filter(id => hasFailed(run, id)).length)
+  const failed = await host.read(run => plan.open.filter(id => run.workspaces.get(id)?.status === 'failed').length)
   await carryOut(host, [{ type: 'completed', floor: trace.floor, counts: countsOf(plan, failed, redelivered) }])
 }
 
@@ -41,7 +45,6 @@ function countsOf(plan: RecoveryPlan, failed: number, redelivered: number) {
   }
 }
 
-/** How many envelopes were delivered by these steps. */
 async function carryOut(host: RecoveryHost, steps: readonly RecoveryStep[]): Promise<number> {
   let delivered = 0
   let rest = steps
@@ -74,6 +77,63 @@ async function ringTimers(host: RecoveryHost): Promise<void> {
   }
 }
 
-function hasFailed(run: Run, id: WorkspaceId): boolean {
-  return run.workspaces.get(id)?.status === 'failed'
+export interface Replayed {
+  readonly run: Run
+  readonly trace: Trace
+}
+
+interface ReplaySource {
+  readonly id: RunId
+  readonly trail: RunTrail
+  readonly states?: StateCache | undefined
+  /** Whether anchors and signatures count too: of a run that goes on (W-REC-12). */
+  readonly proven?: boolean
+  readonly proofs?: Proofs | undefined
+}
+
+/** W-REC-12 steps 1 and 2. A kept state is of a recovered run with atomic batches: nothing in it is half applied. */
+export async function replay({ id, trail, states, proven, proofs }: ReplaySource): Promise<Replayed> {
+  const kept = await states?.load()
+  const sound = proven ? 'proven' : true
+  const run = kept?.run ?? newRun(id)
+  const check = new ObjectCheck(run, proofs)
+  const trace = kept ? Trace.behind(kept.trail.chain) : new Trace()
+  for await (const record of trail.replay({ behind: kept?.trail, sound, lost: true, forged: 'shown' })) {
+    if (!('event_type' in record)) {
+      if (record.lost !== undefined) passOver(run, record)
+      else {
+        check.object(record)
+        evolve(run, record)
+      }
+      continue
+    }
+    trace.see(record)
+    const violation = violationOf(run, record, trace)
+    if (violation) {
+      run.seq++
+      quarantine(run, record, violation)
+      continue
+    }
+    trace.note(run, record)
+    check.entry(record)
+    evolve(run, record)
+  }
+  check.end()
+  return { run, trace }
+}
+
+export async function readBack(
+  source: ReplaySource,
+  pauses: Pauses,
+  stopped: () => boolean,
+): Promise<Replayed | undefined> {
+  for (;;) {
+    try {
+      return await replay(source)
+    } catch (cause) {
+      if (stopped()) return undefined
+      if (cause instanceof ParleyError && !cause.retryable && cause.code !== 'trail_unavailable') throw cause
+      await pauses.wait(kernelDefaults.degradedRetry)
+    }
+  }
 }

@@ -1,6 +1,5 @@
-// Mail on its way outside of the process (zero-trust, W-SEC-13): a transport carries it sealed under the key of its
-// channel, and what arrives is opened by the runtime. What cannot be opened arrives as nothing, whose proof fails
-// (W-SEC-10).
+// Mail outside of the process (zero-trust, W-SEC-13) travels sealed under its channel's key. What cannot be opened
+// arrives as nothing, whose proof fails (W-SEC-10).
 import { canonicalize } from '@parley/core'
 import type { ContentPlace, RunTrail } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
@@ -9,7 +8,6 @@ import type { Delivery, Transport } from './transport.ts'
 /** Keeps what is sealed for a transport apart from what is sealed for the disk. */
 const IN_TRANSIT = 'envelope_in_transit'
 
-/** Where workspaces have keys of their own, mail leaves the process sealed. */
 export function transportIn(deployment: DeploymentModel, transport: Transport, trail: RunTrail): Transport {
   const stays = transport.protection === 'in-process' || deployment !== 'zero-trust'
   return stays ? transport : sealedTransport(transport, trail)

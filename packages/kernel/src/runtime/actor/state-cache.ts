@@ -22,15 +22,11 @@ export interface StateCacheOptions {
   readonly trail: RunTrail
   readonly clock: Clock
   readonly store: StateCacheStore
-  /** Seals what is kept, so that nobody else can make or change a state. */
   readonly proof: StateProof
-  /** Entries behind the newest kept state after which the next one is kept. */
   readonly entries: number
-  /** Told why a state could not be kept or used; the run goes on as without it. */
   readonly onFault: (cause: unknown) => void
 }
 
-/** The cache of one run; undefined where the host keeps none, or nothing could prove a state. */
 export function stateCacheOf(
   { stateCache: store, onStateCacheFault: onFault = () => undefined, stateCacheEntries }: StateCacheSettings,
   proof: StateProof | undefined,
@@ -40,13 +36,11 @@ export function stateCacheOf(
   return store && proof && new StateCache({ ...run, store, proof, entries, onFault })
 }
 
-/** A state of a run, and of its trail, at the same entry. */
 export interface KeptState {
   readonly run: Run
   readonly trail: TrailState
 }
 
-/** What is written. A vocabulary follows from its document. */
 interface Content {
   readonly version: string
   readonly fields: readonly string[]
@@ -57,9 +51,7 @@ interface Content {
 /** Keeps the state of one run. Whoever changes the state says so first, and hands it over only as the trail has it. */
 export class StateCache {
   readonly #options: StateCacheOptions
-  /** `seq` of the newest state that was kept, or tried to be. */
   #kept = 0
-  /** Grows when the state changes: what is being written is then of no use. */
   #changes = 0
   #resting: CancelTimer | undefined
   #last: Promise<void> = Promise.resolve()
@@ -68,7 +60,6 @@ export class StateCache {
     this.#options = options
   }
 
-  /** The state that was kept last, with the run's trail taken up there; what came later is for the caller to replay. */
   async load(): Promise<KeptState | undefined> {
     const { id, store, proof, trail, onFault } = this.#options
     try {
@@ -86,17 +77,14 @@ export class StateCache {
     }
   }
 
-  /** The state is about to change. */
   changing(): void {
     this.#changes++
   }
 
-  /** So much has come since the last one that the run had better wait for the next. */
   isOverdue(run: Run): boolean {
     return this.#isDue(run, kernelLimits.stateCacheOverdue)
   }
 
-  /** Nothing waits to be done: the state is kept if that is due and stays so for a while. */
   rest(run: () => Run): void {
     if (this.#resting || !this.#isDue(run(), 1)) return
     const changes = this.#changes
@@ -108,25 +96,21 @@ export class StateCache {
     this.#resting = this.#options.clock.after(kernelDefaults.stateCacheRest, rested, { background: true })
   }
 
-  /** Keeps the state, unless it changes before it is written out. Never rejects. */
   keep(run: Run): Promise<void> {
     this.#last = this.#last.then(() => this.#keep(run)).catch(this.#options.onFault)
     return this.#last
   }
 
-  /** The run stops in good order, and this is its last state. */
   async stop(run: Run): Promise<void> {
     this.halt()
     await (this.#isDue(run, kernelLimits.stateCacheStop) ? this.keep(run) : this.#last)
   }
 
-  /** Nothing is kept by itself any more. */
   halt(): void {
     this.#resting?.()
     this.#resting = undefined
   }
 
-  /** The run has ended: whoever reads it later replays it. Never rejects. */
   remove(): Promise<void> {
     this.halt()
     this.changing()
@@ -179,7 +163,6 @@ function unusable(run: RunId, why: string): ParleyError {
   return new ParleyError('state_cache_unusable', `The kept state of ${run} was passed over: ${why}.`)
 }
 
-/** Does all of the work; others get their turn between its pieces, and may put an end to it. */
 async function inPieces<Result>(work: Pieces<Result>): Promise<Result>
 async function inPieces<Result>(work: Pieces<Result>, ends: () => boolean): Promise<Result | 'stopped'>
 async function inPieces<Result>(work: Pieces<Result>, ends: () => boolean = () => false): Promise<Result | 'stopped'> {

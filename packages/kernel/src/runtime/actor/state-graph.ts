@@ -9,7 +9,6 @@ import { deserialize, serialize } from 'node:v8'
 import { trailLimits } from '@parley/trail'
 import { kernelLimits } from '../../limits.ts'
 
-/** Work that pauses now and then, and then has a result. */
 export type Pieces<Result> = Generator<undefined, Result>
 
 type Atom = string | number | bigint
@@ -19,7 +18,6 @@ type Collection = readonly unknown[] | ReadonlyMap<unknown, unknown> | ReadonlyS
 interface Head {
   readonly shapes: readonly (readonly string[])[]
   readonly cells: number
-  /** Bytes of each piece of the atoms. */
   readonly atoms: readonly number[]
 }
 
@@ -38,15 +36,10 @@ const SET = -3
 
 const PIECE = kernelLimits.stateCachePiece
 const ATOMS_AT_ONCE = 8192
-/**
- * Texts that are known again when they come again soon; to know all of them would take longer than to write them twice.
- */
+/** Texts that are recognised when they repeat soon; knowing all of them would cost more than writing them twice. */
 const KNOWN_TEXTS = 8192
 
-/**
- * Writes everything that can be reached from an object. Undefined where that is too much. Throws on what is no plain
- * data.
- */
+/** Undefined where the bytes exceed the limit. Throws on what is not plain data. */
 export function* encodeGraph(root: object): Pieces<Uint8Array | undefined> {
   const writer = new GraphWriter()
   writer.meet(root)
@@ -82,7 +75,6 @@ class GraphWriter {
   readonly #atoms: Atom[] = []
   readonly #texts = new Map<string, number>()
   readonly #shapes: Shape[] = []
-  /** Shapes by the number of their keys. */
   readonly #sized = new Map<number, Shape[]>()
   #cells = new Int32Array(1 << 16)
   #length = 0
@@ -92,7 +84,6 @@ class GraphWriter {
     return this.#length
   }
 
-  /** What it comes to so far, roughly. */
   get bytes(): number {
     return this.#length * this.#cells.BYTES_PER_ELEMENT + this.#textLength
   }
@@ -205,7 +196,6 @@ class GraphWriter {
   }
 }
 
-/** What `encodeGraph` wrote. Throws on most of what it did not write. */
 export function* decodeGraph(bytes: Uint8Array): Pieces<unknown> {
   const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const headEnd = 4 + source.readUInt32LE(0)
@@ -225,7 +215,6 @@ export function* decodeGraph(bytes: Uint8Array): Pieces<unknown> {
   return nodes[0]
 }
 
-/** Every node, still without its values: these may point to nodes that come later. */
 function* emptyNodes({ shapes }: Head, cells: Int32Array): Pieces<object[]> {
   const templates = shapes.map(templateOf)
   const nodes: object[] = []

@@ -1,5 +1,4 @@
-// How deliveries travel from the runtime to their receivers. In one process that is a call; tests and remote hosts
-// bring their own.
+// How deliveries travel to their receivers: in one process a call; tests and remote hosts bring their own.
 import type { EnvelopeId, SignalId, WorkspaceId } from '@parley/core'
 import type { EnvelopeRecord } from '../../envelope/envelope.ts'
 
@@ -9,11 +8,8 @@ export type Delivery =
       readonly id: EnvelopeId
       readonly from: WorkspaceId
       readonly to: WorkspaceId
-      /** The envelope itself, with its proof, for a transport that carries it. */
       readonly envelope: EnvelopeRecord | undefined
-      /**
-       * Under `zero-trust` instead of it: the same, sealed for its channel. It is handed in as it is when it arrives.
-       */
+      /** Under `zero-trust` instead of `envelope`: sealed for its channel, and handed in as it is on arrival. */
       readonly sealed?: string
     }
   | { readonly kind: 'signal'; readonly id: SignalId; readonly from: WorkspaceId; readonly to: WorkspaceId }
@@ -29,14 +25,10 @@ export interface Transport {
   carry(delivery: Delivery, arrive: (arrived?: unknown) => Promise<void>): Promise<void>
   /** Whether signals travel this way too; otherwise the runtime delivers them itself, together with their emission. */
   readonly signals?: boolean
-  /**
-   * How what it carries is protected on its way (W-SEC-16): it never leaves the process, or both ends are authenticated
-   * and all is encrypted.
-   */
+  /** W-SEC-16: it never leaves the process, or both ends are authenticated and all is encrypted. */
   readonly protection?: 'in-process' | 'mutual-tls'
 }
 
-/** In one process: what is sent is there. */
 export const directTransport: Transport = {
   carry: (_delivery, arrive) => arrive(),
   protection: 'in-process',

@@ -1,14 +1,16 @@
 // The agent of a workspace as its run knows it: what it asks is asked in its name, and what is for the workspace
 // reaches it as long as it is bound there (W-SEC-03).
-import { ok, type Result, type WorkspaceId } from '@parley/core'
+import { type CheckpointId, ok, type Result, type WorkspaceId } from '@parley/core'
+import { EVIDENCE_MISSING } from '../../checkpoint/checkpoint.ts'
 import type { AgentCommand } from '../../command.ts'
 import type { EnvelopeRecord } from '../../envelope/envelope.ts'
 import { STATE_RULES } from '../../lifecycle/states.ts'
 import { invalidArgument, invalidState, refusal } from '../../refusal.ts'
+import type { Run } from '../../run/run.ts'
 import type { Notice } from '../notice.ts'
+import { evidenceOf } from './content.ts'
 import type { RunHandle } from './run-handle.ts'
 
-/** Distributes over the union, so that each command keeps its own fields. */
 type WithoutCaller<C> = C extends { readonly caller: WorkspaceId } ? Omit<C, 'caller'> : never
 
 export type AgentRequest = WithoutCaller<AgentCommand>
@@ -16,18 +18,33 @@ export type AgentRequest = WithoutCaller<AgentCommand>
 export class AgentCaller {
   readonly run: RunHandle
   readonly workspace: WorkspaceId
-  readonly #agent: string | undefined
+  readonly agent: string | undefined
 
   constructor(run: RunHandle, workspace: WorkspaceId, agent: string | undefined) {
     this.run = run
     this.workspace = workspace
-    this.#agent = agent
+    this.agent = agent
   }
 
   ask<T>(request: AgentRequest): Promise<Result<T>> {
-    const { workspace: caller } = this
-    const agent = this.#agent
+    const { workspace: caller, agent } = this
     return this.run.submit<T>({ ...request, caller, ...(agent !== undefined && { agent }) } as AgentCommand)
+  }
+
+  /** Proves the chosen checkpoint, by default the deliverable; once more if that has changed meanwhile. */
+  async askWithEvidence<T>(
+    source: WorkspaceId,
+    request: AgentRequest,
+    pick: (run: Run) => CheckpointId | undefined = run => run.workspaces.get(source)?.deliverable,
+  ): Promise<Result<T>> {
+    const { proofs } = this.run
+    if (!proofs) return this.ask(request)
+    const ask = async (): Promise<Result<T>> => {
+      const evidence = await evidenceOf(this.run, proofs, source, pick)
+      return evidence.ok ? this.ask({ ...request, evidence: evidence.value } as AgentRequest) : evidence
+    }
+    const first = await ask()
+    return !first.ok && first.error.details.reason === EVIDENCE_MISSING ? ask() : first
   }
 
   subscribe(listener: (notice: Notice) => void): () => void {
@@ -38,12 +55,12 @@ export class AgentCaller {
 
   get #isBound(): boolean {
     const bound = this.run.agentOf(this.workspace)
-    return this.#agent === undefined || bound === undefined || bound === this.#agent
+    return this.agent === undefined || bound === undefined || bound === this.agent
   }
 
-  /** Who speaks here. One who is not bound any more is refused, and that is on record. */
+  /** Refuses an agent that is not bound any more, on record. */
   identity(): Result<string> {
-    const agent = this.#agent ?? this.run.agentOf(this.workspace) ?? `agent:${this.workspace}`
+    const agent = this.agent ?? this.run.agentOf(this.workspace) ?? `agent:${this.workspace}`
     if (this.#isBound) return ok(agent)
     const reason = 'invalid_credential'
     const body = { entity: agent, context: 'agent_operation', reason, source: this.workspace } as const
@@ -53,7 +70,6 @@ export class AgentCaller {
     })
   }
 
-  /** Consumes the next envelope; waits for one. */
   async receive(signal?: AbortSignal): Promise<Result<EnvelopeRecord>> {
     for (;;) {
       const arrived = this.#nextNotice(notice => notice.kind === 'mail' || notice.kind === 'state', signal)

@@ -1,16 +1,12 @@
-// The keys that one agent was given, where workspaces have keys of their own (zero-trust, W-SEC-13). The runtime hands
-// a key over when the trail itself explains why (W-SEC-15): the creation set, descent, or a grant; never because access
-// control let a read pass. What an agent holds is all that its reads are opened with, so that a hole in access control
-// shows nothing.
+// The keys of one agent (zero-trust, W-SEC-13), handed over when the trail explains why (W-SEC-15) and never because
+// access control let a read pass: so a hole in access control shows nothing.
 import type { WorkspaceId } from '@parley/core'
 import type { ContentKey, ContentKeyRing, ContentScope, RunModel, RunTrail } from '@parley/trail'
 import { kernelLimits } from '../../limits.ts'
 
 export class AgentKeys implements ContentKeyRing {
   readonly workspace: WorkspaceId
-  /** Asked for each time: a run that was released is opened anew. */
   readonly #trail: () => RunTrail
-  /** Handed over, oldest first. */
   readonly #given = new Map<string, ContentKey>()
 
   constructor(workspace: WorkspaceId, trail: () => RunTrail) {

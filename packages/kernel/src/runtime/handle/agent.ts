@@ -1,63 +1,37 @@
 // The handle of the agent that is bound to a workspace: one method for each thing that an agent can ask. Each role sees
 // the part of it that the role may use (roles.ts), and the kernel checks again whatever the types already rule out.
 import type { EnvelopeId, GateId, GraphId, Result, RightId, TaskId, WorkspaceId } from '@parley/core'
-import type { Budget, EventBody, ResolutionStrategy, WorkspacePriority } from '@parley/trail/events'
+import type { Budget, EventBody, WorkspacePriority } from '@parley/trail/events'
 import type { ListedRight, PayloadDraft } from '../../envelope/envelope.ts'
 import type { Sent } from '../../envelope/send.ts'
-import type { Consulted } from '../../highway/consult.ts'
+import type { Consulted } from '../../highway/escalation.ts'
 import type { GateOutcome, GuardedOutcome } from '../../highway/gate.ts'
-import type { ResolutionOutcome } from '../../integration/conflict.ts'
-import type {
-  IntegrationDecision,
-  IntegrationOutcome,
-  Salvaged,
-  SalvageOutcome,
-} from '../../integration/integration.ts'
 import { plain } from '../../plain.ts'
 import type { SubmittedTasks } from '../../task/decide.ts'
-import { dispatchable, unresolvable } from '../../task/graph.ts'
 import type { TaskDraft } from '../../task/task.ts'
 import type { BatchAbort, BatchOutcome } from '../../workspace/batch-abort.ts'
 import type { Created, WorkspaceDraft } from '../../workspace/create.ts'
 import { AgentCaller } from './agent-caller.ts'
-import { AgentReader } from './agent-reader.ts'
-import {
-  type AcceptOptions,
-  type BeginOptions,
-  type ConflictReport,
-  Integrator,
-  type OverlapOptions,
-  type SalvageOptions,
-} from './integrator.ts'
+import { IntegratingAgent } from './integrator.ts'
 import type { AgentOf, RoleName, Worker } from './roles.ts'
 import type { RunHandle } from './run-handle.ts'
-import type { Topology } from './topology.ts'
-import type { GraphView, IntegrationView, RightView, TaskView } from './view.ts'
-
-import { type AgentParts, WorkingAgent } from './working-agent.ts'
 
 type Done = Promise<Result<void>>
 
-export class AgentHandle extends WorkingAgent {
+export class AgentHandle extends IntegratingAgent {
   readonly #run: RunHandle
   readonly #caller: AgentCaller
-  readonly #reader: AgentReader
-  readonly #integrator: Integrator
 
   constructor(run: RunHandle, workspace: WorkspaceId, role: string, agent?: string) {
     const caller = new AgentCaller(run, workspace, agent)
-    const parts: AgentParts = { run, caller, reader: new AgentReader(caller), integrator: new Integrator(caller) }
-    super(parts, workspace, role, agent)
+    super(caller, role)
     this.#run = run
     this.#caller = caller
-    this.#reader = parts.reader
-    this.#integrator = parts.integrator
     Object.freeze(this)
   }
 
   // Workspaces
 
-  /** Creates a workspace and binds its agent; what comes back is the agent's handle. */
   async createWorkspace<R extends RoleName, D extends boolean = false>(
     draft: WorkspaceDraft & { readonly role: R; readonly delegate?: D },
   ): Promise<Result<AgentOf<R, D>>> {
@@ -67,7 +41,6 @@ export class AgentHandle extends WorkingAgent {
     return bound as Result<AgentOf<R, D>>
   }
 
-  /** Sends the directive of a workspace that was created with `dispatch: false`. */
   dispatch(workspace: WorkspaceId): Promise<Result<Sent>> {
     return this.#caller.ask({ type: 'dispatch', workspace })
   }
@@ -93,10 +66,6 @@ export class AgentHandle extends WorkingAgent {
     return this.#caller.ask({ type: 'resume', workspace })
   }
 
-  /**
-   * Puts another agent in the place of a workspace's own; answers when it is bound, with its handle, or why it could
-   * not be.
-   */
   async migrate(workspace: WorkspaceId, newAgent: string, reason: string): Promise<Result<Worker>> {
     const begun = await this.#caller.ask({ type: 'migrate', workspace, newAgent, reason })
     return begun.ok ? this.#run.migrated(workspace) : (begun as Result<never>)
@@ -107,9 +76,7 @@ export class AgentHandle extends WorkingAgent {
     return this.#caller.ask({ type: 'terminate', workspace, gracePeriod, reason })
   }
 
-  /**
-   * Asks the owner of a workspace. The answer reaches that workspace as mail, ends it, or leaves it to the coordinator.
-   */
+  /** Asks the owner, who answers by mail to the workspace, by ending it, or by leaving it to the coordinator. */
   consult(workspace: WorkspaceId, reason: string): Promise<Result<Consulted>> {
     return this.#caller.ask({ type: 'consult', workspace, reason })
   }
@@ -135,11 +102,6 @@ export class AgentHandle extends WorkingAgent {
 
   revokeRight(right: RightId, reason: string): Done {
     return this.#caller.ask({ type: 'revoke_right', right, reason })
-  }
-
-  /** The rights of every workspace that it sees. */
-  rights(): Promise<Result<readonly RightView[]>> {
-    return this.#reader.rights()
   }
 
   // Tasks
@@ -171,124 +133,8 @@ export class AgentHandle extends WorkingAgent {
     return this.#caller.ask({ type: 'remove_task', task })
   }
 
-  /** Tasks that can be bound now, the most urgent first. */
-  dispatchable(graph: GraphId): Promise<Result<readonly TaskView[]>> {
-    return this.#reader.tasks(graph, dispatchable)
-  }
-
-  /** Tasks that hang on a cancelled one. */
-  unresolvable(graph: GraphId): Promise<Result<readonly TaskView[]>> {
-    return this.#reader.tasks(graph, unresolvable)
-  }
-
-  task(id: TaskId): Promise<Result<TaskView>> {
-    return this.#reader.task(id)
-  }
-
-  graph(id: GraphId): Promise<Result<GraphView>> {
-    return this.#reader.graph(id)
-  }
-
-  // Integration
-
-  /** Opens the integration of a child; waits while another one into the same target is open. */
-  beginIntegration(source: WorkspaceId, how: string | BeginOptions = 'direct'): Done {
-    return this.#integrator.begin(source, how)
-  }
-
-  /** Merges and closes, or finds conflicts; opens the integration first where it is not open. */
-  accept(source: WorkspaceId, how: string | AcceptOptions = 'direct'): Promise<Result<IntegrationOutcome>> {
-    return this.decideIntegration(source, 'accept', how)
-  }
-
-  revise(source: WorkspaceId): Promise<Result<IntegrationOutcome>> {
-    return this.decideIntegration(source, 'revise')
-  }
-
-  reject(source: WorkspaceId): Promise<Result<IntegrationOutcome>> {
-    return this.decideIntegration(source, 'reject')
-  }
-
-  decideIntegration(
-    source: WorkspaceId,
-    decision: IntegrationDecision,
-    how: string | AcceptOptions = 'direct',
-  ): Promise<Result<IntegrationOutcome>> {
-    return this.#integrator.decide(source, decision, how)
-  }
-
-  /** The merge could not be made: the source fails with `integration_error`; a salvage is aborted. */
-  failIntegration(source: WorkspaceId): Promise<Result<IntegrationOutcome | SalvageOutcome>> {
-    return this.#caller.ask({ type: 'fail_integration', source })
-  }
-
-  /**
-   * Opens the integration of what a failed child left (W-INT-18); conflicts are reported and resolved as in any other.
-   */
-  salvage(source: WorkspaceId, options: SalvageOptions = {}): Promise<Result<Salvaged>> {
-    return this.#integrator.salvage(source, options)
-  }
-
-  /**
-   * It is usable: merged, with what the integrator made of it; what overlaps with earlier work is to be resolved first.
-   */
-  mergeSalvage(source: WorkspaceId, result?: unknown, options: OverlapOptions = {}): Promise<Result<SalvageOutcome>> {
-    return this.#integrator.mergeSalvage(source, result, options)
-  }
-
-  /** It is not usable: nothing is merged. */
-  discardSalvage(source: WorkspaceId): Promise<Result<SalvageOutcome>> {
-    return this.#caller.ask({ type: 'discard_salvage', source })
-  }
-
-  /**
-   * The record of a child's newest integration, open or ended, with its conflicts (W-INT-21); null where none was
-   * begun.
-   */
-  integration(source: WorkspaceId): Promise<Result<IntegrationView | null>> {
-    return this.#reader.integration(source)
-  }
-
-  /** What the integrator of an `evaluated` merge made of it: the target's merged state. */
-  readResult(source: WorkspaceId): Promise<Result<unknown>> {
-    return this.#reader.result(source)
-  }
-
-  /**
-   * What the integrator of an `evaluated` merge found against it; the source becomes `conflicted`. Answers the ids of
-   * the conflicts: these, then overlaps that the runtime finds and that none of these names.
-   */
-  reportConflicts(
-    source: WorkspaceId,
-    conflicts: readonly ConflictReport[],
-    options: OverlapOptions = {},
-  ): Promise<Result<readonly string[]>> {
-    return this.#caller.ask({ type: 'report_conflicts', source, conflicts: plain(conflicts), ...options })
-  }
-
-  /**
-   * Settles one conflict: by the integrator itself, by asking its owner, or by sending the work back. `result` is what
-   * the integrator of an `evaluated` merge has made of both sides; the newest one counts when the last conflict is
-   * settled.
-   */
-  resolveConflict(
-    source: WorkspaceId,
-    conflict: string,
-    strategy: ResolutionStrategy,
-    resolution: string,
-    result?: unknown,
-  ): Promise<Result<ResolutionOutcome | SalvageOutcome>> {
-    return this.#integrator.resolve({ source, conflict, strategy, resolution }, result)
-  }
-
   // Topology
 
-  /** Questions about owners, causes, sight, rights and dependencies, as far as this agent sees. */
-  get topology(): Topology {
-    return this.#reader.topology
-  }
-
-  /** Permanent: what was once visible stays visible. */
   grantVisibility(workspace: WorkspaceId, target: WorkspaceId, reason: string): Done {
     return this.#caller.ask({ type: 'grant_visibility', workspace, target, reason })
   }
@@ -305,7 +151,6 @@ export class AgentHandle extends WorkingAgent {
     return this.#caller.ask({ type: 'batch_abort', group })
   }
 
-  /** New limits, each above the one that stands. */
   raiseBudget(workspace: WorkspaceId, limits: Budget): Done {
     return this.#caller.ask({ type: 'raise_budget', workspace, limits: plain(limits) })
   }
@@ -314,14 +159,12 @@ export class AgentHandle extends WorkingAgent {
     return this.#caller.ask({ type: 'transfer_ownership', workspace, owner, reason })
   }
 
-  /** Gives an orphan its one new parent. */
   reparent(workspace: WorkspaceId, parent: WorkspaceId): Done {
     return this.#caller.ask({ type: 'reparent', workspace, parent })
   }
 
   // Highway
 
-  /** Answers a gate that nobody answered in time and that fell to the coordinator. */
   answerGate(gate: GateId, action: 'approve' | 'reject'): Promise<Result<GateOutcome>> {
     return this.#caller.ask({ type: 'answer_gate', gate, action })
   }

@@ -1,15 +1,12 @@
-// What agents are shown of the content store (W-SEC-10): a record that does not match its proof is refused, and that is
-// on record.
+// Stored content as agents are shown it (W-SEC-10): what does not match its proof is refused, on record.
 import { type CheckpointId, type EnvelopeId, err, type ObjectId, ok, type Result, type WorkspaceId } from '@parley/core'
 import type { TrailObject } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
 import { actorOf, clip } from '../../batch.ts'
-import type { CheckpointRecord } from '../../checkpoint/checkpoint.ts'
-import { type Evidence, proveCheckpoint } from '../../checkpoint/proof.ts'
+import { type CheckpointRecord, type Evidence, proveCheckpoint } from '../../checkpoint/checkpoint.ts'
 import type { EnvelopeRecord } from '../../envelope/envelope.ts'
 import { recordViolation } from '../../envelope/proof.ts'
-import type { Proofs } from '../../integrity/proofs.ts'
-import { type Violation, violationOf } from '../../integrity/verify.ts'
+import { type Proofs, type Violation, violationOf } from '../../integrity/proofs.ts'
 import { deepFreeze } from '../../plain.ts'
 import { notFound, refusal } from '../../refusal.ts'
 import type { Run } from '../../run/run.ts'
@@ -17,10 +14,7 @@ import { ended } from '../../workspace/workspace.ts'
 import type { AgentKeys } from './agent-keys.ts'
 import type { RunHandle } from './run-handle.ts'
 
-/**
- * W-CP-06: copies that nobody takes for the original. Whoever reads may have to do with the keys that it was given
- * (W-SEC-13).
- */
+/** W-CP-06: deeply frozen copies, opened with the reader's own keys only (W-SEC-13). */
 export async function readContent<T>(
   run: RunHandle,
   kind: string,
@@ -68,10 +62,7 @@ export async function readEnvelopeContent(
   return violation ? forged(run, 'envelope', id, violation) : content
 }
 
-/**
- * Access control let pass what the agent has no key for: answered and recorded as any read outside of its scope
- * (W-SEC-12, -14).
- */
+/** Access control let pass what the agent has no key for: a read outside its scope (W-SEC-12, -14). */
 async function recordWithheld(
   run: RunHandle,
   { workspace }: AgentKeys,
@@ -137,7 +128,6 @@ export async function evidenceOf(
   return evidenceIn(await run.object(checkpoint as string as ObjectId, undefined, 'shown'), proofs, source, checkpoint)
 }
 
-/** The proof of what was read. */
 export function evidenceIn(
   object: Result<TrailObject | undefined>,
   proofs: Proofs,

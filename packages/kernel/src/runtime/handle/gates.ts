@@ -9,7 +9,6 @@ import { deepFreeze } from '../../plain.ts'
 import { invalidArgument, invalidState, notFound } from '../../refusal.ts'
 import type { RunHandle } from './run-handle.ts'
 
-/** All gates that wait, in order of their opening. One that ends while its subject is read is left out. */
 export async function readGates(run: RunHandle, users: UserDirectory | undefined): Promise<readonly GateView[]> {
   const waiting = await run.read(state => viewGates(state, users))
   const read = await Promise.all(waiting.map(each => withSubject(run, each)))
@@ -34,10 +33,7 @@ async function withSubject(run: RunHandle, gate: Omit<GateView, 'subject'>): Pro
   return ok(deepFreeze({ ...gate, subject: (stored.value.value as GateRecord).subject }))
 }
 
-/**
- * How a gate ended; waits until it has. Of one that had ended before, the trail no longer tells what carrying it out
- * came to.
- */
+/** Waits until the gate has ended. Of one that had ended before, the effect is not known any more. */
 export async function settled(run: RunHandle, id: GateId, signal?: AbortSignal): Promise<Result<GateOutcome>> {
   const ending = Promise.withResolvers<Result<GateOutcome>>()
   const off = run.subscribe(notice => {

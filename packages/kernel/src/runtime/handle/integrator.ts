@@ -1,45 +1,37 @@
-// What an integrator asks that takes more than the command itself: the proof of what it integrates comes along as the
-// store holds it (W-INT-05), and what it made of a merge is JSON.
+// Integration as an agent asks for it: the proof of what is integrated comes along as the store holds it (W-INT-05), and
+// what the integrator made of a merge is JSON.
 import type { CheckpointId, Result, WorkspaceId } from '@parley/core'
-import type { ConflictType, IntegrationStrategy } from '@parley/trail/events'
-import { EVIDENCE_MISSING } from '../../checkpoint/proof.ts'
-import type { ResolutionOutcome, ResolveRequest } from '../../integration/conflict.ts'
-import type {
-  IntegrationDecision,
-  IntegrationOutcome,
-  Salvaged,
-  SalvageOutcome,
+import type { ConflictType, IntegrationStrategy, ResolutionStrategy } from '@parley/trail/events'
+import type { ResolutionOutcome } from '../../integration/conflict.ts'
+import {
+  type IntegrationDecision,
+  type IntegrationOutcome,
+  openSalvage,
+  type Salvaged,
+  type SalvageOutcome,
+  salvageCandidate,
 } from '../../integration/integration.ts'
-import { openSalvage, salvageCandidate } from '../../integration/salvage-record.ts'
 import { plain } from '../../plain.ts'
 import { invalidArgument } from '../../refusal.ts'
 import type { Run } from '../../run/run.ts'
-import type { SignalDraft, SignalOutcome } from '../../signal/decide.ts'
-import type { AgentCaller, AgentRequest } from './agent-caller.ts'
-import { evidenceOf } from './content.ts'
+import type { AgentCaller } from './agent-caller.ts'
+import { WorkingAgent } from './working-agent.ts'
 
-/** How an integration is begun. */
 export interface BeginOptions {
-  /** `direct` where it is left out. */
   readonly strategy?: IntegrationStrategy
-  /** Why this one comes now; recorded with its place in the order. */
   readonly basis?: string
 }
 
-/** Which overlap counts under `layered` and `evaluated`. */
 export interface OverlapOptions {
   /** Ignore overlap with what was integrated before the source was created (AMB-55). */
   readonly baseAware?: boolean
 }
 
 export interface AcceptOptions extends BeginOptions, OverlapOptions {
-  /** The synthesised result of an `evaluated` merge, as JSON. */
   readonly result?: unknown
 }
 
-/** What of a failed workspace is salvaged. */
 export interface SalvageOptions {
-  /** Left out: the newest final checkpoint, else the newest. */
   readonly checkpoint?: CheckpointId
   /** Only `evaluated` is available (W-INT-19). */
   readonly strategy?: IntegrationStrategy
@@ -54,74 +46,84 @@ export interface ConflictReport {
 
 const noJson = invalidArgument('The result of a merge is a JSON value.')
 
-export class Integrator {
+export abstract class IntegratingAgent extends WorkingAgent {
   readonly #caller: AgentCaller
 
-  constructor(caller: AgentCaller) {
+  constructor(caller: AgentCaller, role: string) {
+    super(caller, role)
     this.#caller = caller
   }
 
-  begin(source: WorkspaceId, how: string | BeginOptions): Promise<Result<void>> {
-    return this.#withEvidence(source, { type: 'begin_integration', source, ...withStrategy(how) })
+  beginIntegration(source: WorkspaceId, how: string | BeginOptions = 'direct'): Promise<Result<void>> {
+    return this.#caller.askWithEvidence(source, { type: 'begin_integration', source, ...withStrategy(how) })
   }
 
-  /** The signal `integrate`: from the coordinator it is the operation (W-SIG-05), with what that takes. */
-  emit(source: WorkspaceId, draft: SignalDraft): Promise<Result<SignalOutcome>> {
-    return this.#withEvidence(source, { type: 'emit', draft })
+  accept(source: WorkspaceId, how: string | AcceptOptions = 'direct'): Promise<Result<IntegrationOutcome>> {
+    return this.decideIntegration(source, 'accept', how)
   }
 
-  decide(
+  revise(source: WorkspaceId): Promise<Result<IntegrationOutcome>> {
+    return this.decideIntegration(source, 'revise')
+  }
+
+  reject(source: WorkspaceId): Promise<Result<IntegrationOutcome>> {
+    return this.decideIntegration(source, 'reject')
+  }
+
+  decideIntegration(
     source: WorkspaceId,
     decision: IntegrationDecision,
-    how: string | AcceptOptions,
+    how: string | AcceptOptions = 'direct',
   ): Promise<Result<IntegrationOutcome>> {
     const { result, ...said } = withStrategy(how)
     const copy = plain(result)
     if (result !== undefined && copy === undefined) return Promise.resolve(noJson)
     const request = { type: 'decide_integration', source, decision, ...said, result: copy } as const
-    return decision === 'accept' ? this.#withEvidence(source, request) : this.#caller.ask(request)
+    return decision === 'accept' ? this.#caller.askWithEvidence(source, request) : this.#caller.ask(request)
   }
 
-  resolve(
-    request: Omit<ResolveRequest, 'result'>,
-    result: unknown,
-  ): Promise<Result<ResolutionOutcome | SalvageOutcome>> {
-    const copy = plain(result)
-    if (result !== undefined && copy === undefined) return Promise.resolve(noJson)
-    return this.#caller.ask({ type: 'resolve_conflict', ...request, result: copy })
+  failIntegration(source: WorkspaceId): Promise<Result<IntegrationOutcome | SalvageOutcome>> {
+    return this.#caller.ask({ type: 'fail_integration', source })
   }
 
-  salvage(source: WorkspaceId, options: SalvageOptions): Promise<Result<Salvaged>> {
+  /** Opens the integration of what a failed child left (W-INT-18). */
+  salvage(source: WorkspaceId, options: SalvageOptions = {}): Promise<Result<Salvaged>> {
     const pick = (run: Run) => options.checkpoint ?? salvageCandidate(run, source)
-    return this.#withEvidence(source, { type: 'salvage', source, ...options }, pick)
+    return this.#caller.askWithEvidence(source, { type: 'salvage', source, ...options }, pick)
   }
 
-  mergeSalvage(source: WorkspaceId, result: unknown, options: OverlapOptions): Promise<Result<SalvageOutcome>> {
+  /** Usable: merges it with the integrator's result; overlap with earlier work is resolved first. */
+  mergeSalvage(source: WorkspaceId, result?: unknown, options: OverlapOptions = {}): Promise<Result<SalvageOutcome>> {
     const copy = plain(result)
     if (result !== undefined && copy === undefined) return Promise.resolve(noJson)
     const pick = (run: Run) => openSalvage(run, source)?.checkpoint
-    return this.#withEvidence(source, { type: 'merge_salvage', source, result: copy, ...options }, pick)
+    return this.#caller.askWithEvidence(source, { type: 'merge_salvage', source, result: copy, ...options }, pick)
   }
 
-  /**
-   * The checkpoint that counts, the deliverable where nothing else is said; again where it became another one
-   * meanwhile.
-   */
-  async #withEvidence<T>(
+  discardSalvage(source: WorkspaceId): Promise<Result<SalvageOutcome>> {
+    return this.#caller.ask({ type: 'discard_salvage', source })
+  }
+
+  /** Conflicts of an `evaluated` merge. Answers the ids: the reported ones, then overlaps that none of them names. */
+  reportConflicts(
     source: WorkspaceId,
-    request: AgentRequest,
-    pick: (run: Run) => CheckpointId | undefined = run => run.workspaces.get(source)?.deliverable,
-  ): Promise<Result<T>> {
-    const { run } = this.#caller
-    const { proofs } = run
-    if (!proofs) return this.#caller.ask(request)
-    const ask = async (): Promise<Result<T>> => {
-      const evidence = await evidenceOf(run, proofs, source, pick)
-      if (!evidence.ok) return evidence
-      return this.#caller.ask({ ...request, evidence: evidence.value } as AgentRequest)
-    }
-    const first = await ask()
-    return !first.ok && first.error.details.reason === EVIDENCE_MISSING ? ask() : first
+    conflicts: readonly ConflictReport[],
+    options: OverlapOptions = {},
+  ): Promise<Result<readonly string[]>> {
+    return this.#caller.ask({ type: 'report_conflicts', source, conflicts: plain(conflicts), ...options })
+  }
+
+  /** `result` is the integrator's merge of both sides; the newest counts when the last conflict is settled. */
+  resolveConflict(
+    source: WorkspaceId,
+    conflict: string,
+    strategy: ResolutionStrategy,
+    resolution: string,
+    result?: unknown,
+  ): Promise<Result<ResolutionOutcome | SalvageOutcome>> {
+    const copy = plain(result)
+    if (result !== undefined && copy === undefined) return Promise.resolve(noJson)
+    return this.#caller.ask({ type: 'resolve_conflict', source, conflict, strategy, resolution, result: copy })
   }
 }
 

@@ -89,14 +89,11 @@ export type Worker = Pick<AgentHandle, Everyone | Mail | Work | 'blocked' | 'wri
 /** Nobody's role lets them write to an observer, but people may: injected mail can be read (W-HWY-17). */
 export type Observer = Pick<AgentHandle, Everyone | Work | 'consume' | 'receive'>
 
-/** A worker that was created with `delegate: true`. */
 export type Delegate = Worker & Pick<AgentHandle, Team>
 
 export type RoleName = string
 
-/**
- * The handle that a role gets; one that only a taxonomy knows gets what a worker has, and the kernel knows what it may.
- */
+/** A role that only a taxonomy knows gets a worker's handle; the kernel knows what it may do. */
 export type AgentOf<Role extends RoleName, IsDelegate extends boolean = false> = IsDelegate extends true
   ? Delegate
   : Role extends 'observer'

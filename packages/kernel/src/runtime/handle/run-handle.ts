@@ -1,5 +1,4 @@
-// A run as hosts hold it: its coordinator, the agents that are bound in it, its end. It stays usable after the run has
-// ended and left memory: reads bring the state back for a while, commands answer `invalid_state`.
+// A run as hosts hold it; once it has ended, reads bring its state back and commands answer `invalid_state`.
 import {
   asParleyError,
   type EntryId,
@@ -30,7 +29,7 @@ import type { Usage } from '../../budget/decide.ts'
 import { type BudgetLeft, budgetLeft } from '../../budget/remaining.ts'
 import type { Command } from '../../command.ts'
 import type { GateOutcome } from '../../highway/gate.ts'
-import type { GateView } from '../../highway/view.ts'
+import { type EscalationView, type GateView, viewEscalations } from '../../highway/view.ts'
 import { forgedEntry } from '../../integrity/object-proof.ts'
 import { type ProofReport, proofReport } from '../../integrity/proof-report.ts'
 import type { Proofs } from '../../integrity/proofs.ts'
@@ -42,16 +41,13 @@ import type { Notice } from '../notice.ts'
 import type { RecordedReads } from '../recorded-reads.ts'
 import { AgentHandle } from './agent.ts'
 import type { AgentKeys } from './agent-keys.ts'
-import { type EscalationView, viewEscalations } from './escalation-view.ts'
 import { readGate, readGates, settled } from './gates.ts'
 import type { Coordinator, Delegate, Observer, Worker } from './roles.ts'
 import { Topology } from './topology.ts'
 
-/** What a handle needs of the runtime. */
 export interface RunHost {
   submit<T>(run: RunId, command: Command): Promise<Result<T>>
   read<T>(run: RunId, reader: (state: Run) => T): Promise<T>
-  /** The first tick that a next entry could have. */
   now(): Ticks
   subscribe(run: RunId, listener: (notice: Notice) => void): () => void
   trail(run: RunId): RunTrail
@@ -61,22 +57,18 @@ export interface RunHost {
   agentOf(run: RunId, workspace: WorkspaceId): string | undefined
   /** What becomes of a migration that has begun (W-MIG-05). */
   migrated(workspace: WorkspaceId): Promise<Result<AgentHandle>>
-  /** Makes and checks proofs; undefined at level 1. */
   readonly proofs: Proofs | undefined
   /** The keys that the agent of a workspace was given; undefined where workspaces have none of their own (W-SEC-13). */
   agentKeys(run: RunId, workspace: WorkspaceId): AgentKeys | undefined
   /** Who is known; undefined where everybody who is let in may do everything. */
   readonly directory: UserDirectory | undefined
-  /** Where people are on record, the present house first. */
   houses(): Promise<readonly RunTrail[]>
-  /** Reads for agents, and records what is no command of anybody. */
   readonly reads: Pick<RecordedReads, 'record' | 'query' | 'aggregate'>
 }
 
 export class RunHandle {
   readonly id: RunId
   readonly coordinator: Coordinator
-  /** Who belongs to whom, sees whom, rests on what. */
   readonly topology: Topology
   readonly #host: RunHost
 
@@ -87,7 +79,6 @@ export class RunHandle {
     this.topology = new Topology(this)
   }
 
-  /** The handle of a workspace's agent, for the host that runs it. */
   worker(workspace: WorkspaceId): Promise<Result<Worker>> {
     return this.#agent(workspace)
   }
@@ -100,10 +91,7 @@ export class RunHandle {
     return this.#agent(workspace)
   }
 
-  /**
-   * The handle of a workspace for whoever proves to be its agent (W-SEC-03, -04). `identity` is what the host's own
-   * authentication found out; another than the one that is bound is refused, and the attempt is on record.
-   */
+  /** The handle for the agent that the host authenticated as `identity` (W-SEC-03, -04); a mismatch is on record. */
   async attach(workspace: WorkspaceId, identity: string): Promise<Result<AgentHandle>> {
     const found = await this.#agent(workspace)
     if (!found.ok) return found
@@ -136,10 +124,7 @@ export class RunHandle {
     return refusal('not_found', `There is no workspace ${id}.`)
   }
 
-  /**
-   * Binds an agent, lets it say `ready`, and sends its directive unless the creator wants to (W-WS-06 steps 5 and 6,
-   * W-WS-07).
-   */
+  /** Binds the agent, says `ready` for it, sends its directive (W-WS-06 steps 5 and 6, W-WS-07). */
   async bind(workspace: WorkspaceId, role: string, creator: WorkspaceId): Promise<Result<AgentHandle>> {
     const identity = await this.tryRead(run => {
       const state = run.workspaces.get(workspace)
@@ -195,7 +180,6 @@ export class RunHandle {
     return this.#host.agentOf(this.id, workspace)
   }
 
-  /** The handle of a workspace's new agent once its migration is completed, or why it never will be. */
   migrated(workspace: WorkspaceId): Promise<Result<AgentHandle>> {
     return this.#host.migrated(workspace)
   }
@@ -205,10 +189,6 @@ export class RunHandle {
     return this.submit({ type: 'meter', workspace, ...usage })
   }
 
-  /**
-   * What a workspace may still use: in each dimension that it or a delegate above it limits, and the milliseconds until
-   * the nearest timeout. A host asks this before it lets an agent take a turn.
-   */
   async remaining(workspace: WorkspaceId): Promise<Result<BudgetLeft>> {
     const left = await this.tryRead(run => {
       const state = run.workspaces.get(workspace)
@@ -237,12 +217,10 @@ export class RunHandle {
     return proofReport(source, entry)
   }
 
-  /** What agents asked and nobody has answered, in order of receipt, with whom each waits for now. */
   escalations(): Promise<readonly EscalationView[]> {
     return this.read(run => viewEscalations(run, this.#host.directory))
   }
 
-  /** What waits for a human, in order of opening, each with its whole subject. */
   gates(): Promise<readonly GateView[]> {
     return readGates(this, this.#host.directory)
   }
@@ -251,7 +229,6 @@ export class RunHandle {
     return readGate(this, this.#host.directory, id)
   }
 
-  /** For whoever was answered `gated`: how the gate ended, once it has, and what came of what it held up. */
   settled(gate: GateId, signal?: AbortSignal): Promise<Result<GateOutcome>> {
     return settled(this, gate, signal)
   }
@@ -264,12 +241,11 @@ export class RunHandle {
     return this.#host.submit(this.id, command)
   }
 
-  /** Committed state. The state itself must not leave the reader. */
   read<T>(reader: (state: Run) => T): Promise<T> {
     return this.#host.read(this.id, reader)
   }
 
-  /** The same for whoever answers with values: a finished run is read from its trail, which may be away. */
+  /** For callers that answer with values: a finished run is read from its trail, which may be away. */
   async tryRead<T>(reader: (state: Run) => T): Promise<Result<T>> {
     try {
       return ok(await this.read(reader))
@@ -290,12 +266,10 @@ export class RunHandle {
     return this.#host.reads.aggregate(this.id, query, workspace)
   }
 
-  /** Everything that the run's trail holds, page by page, as it becomes durable. */
   watch(filter: TrailFilter & { readonly after?: number } = {}, signal?: AbortSignal): AsyncGenerator<QueryPage> {
     return this.#host.trail(this.id).watch(filter, { kind: 'runtime' }, signal)
   }
 
-  /** All entries of the run so far. */
   async entries(): Promise<readonly Entry[]> {
     const entries: Entry[] = []
     for await (const record of this.#host.trail(this.id).replay({ entriesOnly: true }))
@@ -308,10 +282,7 @@ export class RunHandle {
     return this.#host.agentKeys(this.id, workspace)
   }
 
-  /**
-   * With keys, sealed content is opened with nothing else. What was changed at rest is refused with `content_damaged`,
-   * and that is on record, unless it is to be shown: to whoever checks its own proof.
-   */
+  /** With `keys`, opened with nothing else. Content changed at rest is refused and recorded unless `shown`. */
   async object(
     id: ObjectId,
     keys?: AgentKeys,

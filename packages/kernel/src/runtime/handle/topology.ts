@@ -1,44 +1,29 @@
-// Questions about a run's six structures (mechanisms sheet, section 7), for its host and for agents. Answers are ids
-// and views of committed state, and nobody who is asked about is told. An agent gets what it sees (§3.4): a question
-// about anything else is answered as if that did not exist and is on record, and lists leave it out.
+// Questions about a run's six structures (mechanisms sheet, section 7). An agent gets what it sees (§3.4): anything
+// else is answered as if it did not exist, on record, and lists leave it out.
 import { type GraphId, ok, type Result, type TaskId, type Ticks, type WorkspaceId } from '@parley/core'
-import { type GroupUsage, usageOf } from '../../budget/view.ts'
-import { rightsHeldBy, rightsTo } from '../../port-right/queries.ts'
+import { type GroupUsage, usageOf } from '../../budget/remaining.ts'
+import { rightsHeldBy, rightsTo } from '../../port-right/port-right.ts'
 import { notFound } from '../../refusal.ts'
 import { knownWorkspace, type Run } from '../../run/run.ts'
 import {
   dependencyOrder,
+  seesTask,
   sinks,
   sources,
   tasksOf,
   transitiveDependencies,
   transitiveDependents,
 } from '../../task/graph.ts'
-import { seesTask } from '../../task/permission.ts'
 import type { Task } from '../../task/task.ts'
 import type { Readable } from '../../workspace/access.ts'
-import {
-  ancestorsOf,
-  boundaries,
-  causedAlike,
-  descendantsOf,
-  originatedBy,
-  orphans,
-  ownedBy,
-  siblingsOf,
-  viewersOf,
-  visibleTo,
-} from '../../workspace/queries.ts'
-import { sees, type Workspace } from '../../workspace/workspace.ts'
+import { ancestorsOf, childrenOf, isRoot, sees, subtree, type Workspace } from '../../workspace/workspace.ts'
 import { type RightView, type TaskView, viewRight, viewTask } from './view.ts'
 
 type Ids = readonly WorkspaceId[]
 
-/** Who asks. */
 export interface Asker {
   read<T>(reader: (run: Run) => T): Promise<T>
   now(): Ticks
-  /** The agent's eyes; the host sees everything. */
   readonly sight?: {
     readonly workspace: WorkspaceId
     mayRead(kind: Readable, id: string): Promise<Result<void>>
@@ -54,70 +39,71 @@ export class Topology {
 
   // Ownership and causation
 
-  /** Every workspace whose owner is this user now. */
+  /** W-TOPO-OWN-02: the domain of a user; the `owner` field alone decides. */
   ownedBy(user: string): Promise<Ids> {
-    return this.#list(run => ownedBy(run, user))
+    return this.#where(each => each.owner === user)
   }
 
-  /** Every workspace that stems from this user, or from `system`. */
+  /** W-TOPO-CAUS-05: everything that stems from this user, or from `system`. */
   originatedBy(originator: string): Promise<Ids> {
-    return this.#list(run => originatedBy(run, originator))
+    return this.#where(each => each.originator === originator)
   }
 
-  /** Where work for a user begins below what the system or another user began. */
+  /** W-TOPO-CAUS-04: where work for a user begins below another originator's. */
   boundaries(): Promise<Ids> {
-    return this.#list(boundaries)
+    return this.#where(each => each.boundary)
   }
 
-  /** Those that outlived their parent and were not given another yet. */
   orphans(): Promise<Ids> {
-    return this.#list(orphans)
+    return this.#where(each => each.orphan)
   }
 
-  /** The members of a group, terminal ones included. */
   group(name: string): Promise<Result<Ids>> {
     return this.#members(name, idsOf)
   }
 
-  /**
-   * What the members of a group used in all, by the runtime's own measure (W-WS-19). Reports and warnings on the trail
-   * are summed by `aggregate` with `group: 'group'`.
-   */
+  /** Measured by the runtime (W-WS-19); `aggregate` with `group: 'group'` sums what is on the trail. */
   groupUsage(name: string): Promise<Result<GroupUsage>> {
     return this.#members(name, members => usageOf(members, this.#asker.now()))
   }
 
   // Tree
 
-  /** From the parent to the root. */
+  /** W-TOPO-TREE-03: from the parent to the root. */
   upward(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (run, each) => this.#ids(run, ancestorsOf(each)))
+    return this.#related(workspace, ancestorsOf)
   }
 
+  /** Parents first, siblings in order of creation. */
   downward(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (run, each) => this.#ids(run, descendantsOf(each)))
+    return this.#related(workspace, descendantsOf)
   }
 
   siblings(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (run, each) => this.#ids(run, siblingsOf(each)))
+    return this.#related(workspace, each =>
+      (each.parent ? childrenOf(each.parent) : []).filter(other => other !== each),
+    )
   }
 
-  /** What lies below and serves the same originator. */
   causedAlike(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (run, each) => this.#ids(run, causedAlike(each)))
+    return this.#related(workspace, each => descendantsOf(each).filter(below => below.originator === each.originator))
   }
 
   // Visibility and channels
 
+  /** W-TOPO-VIS-06: whom a workspace sees; itself is among them. */
   visibleTo(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (run, each) => this.#ids(run, visibleTo(run, each)))
+    return this.#related(workspace, (viewer, run) => {
+      const below = new Set(isRoot(viewer) ? run.workspaces.values() : subtree(viewer))
+      return [...run.workspaces.values()].filter(each => below.has(each) || viewer.visibility?.has(each.id))
+    })
   }
 
+  /** W-TOPO-VIS-06: who sees a workspace; itself and the root are among them. The workspace is not told. */
   viewersOf(workspace: WorkspaceId): Promise<Result<Ids>> {
-    return this.#about(workspace, (run, each) => this.#ids(run, viewersOf(run, each)))
+    return this.#related(workspace, (seen, run) => [...run.workspaces.values()].filter(each => sees(each, seen)))
   }
 
-  /** Active rights only. */
   rightsHeldBy(workspace: WorkspaceId): Promise<Result<readonly RightView[]>> {
     return this.#about(workspace, (run, each) => rightsHeldBy(run, each).map(viewRight))
   }
@@ -131,27 +117,22 @@ export class Topology {
 
   // Task graph
 
-  /** All that a task rests on, directly or not. */
   dependencies(task: TaskId): Promise<Result<readonly TaskView[]>> {
     return this.#aboutTask(task, transitiveDependencies)
   }
 
-  /** All that rests on a task: what its failure would hold up. */
   dependents(task: TaskId): Promise<Result<readonly TaskView[]>> {
     return this.#aboutTask(task, transitiveDependents)
   }
 
-  /** Tasks that rest on none. */
   sources(graph: GraphId): Promise<Result<readonly TaskView[]>> {
     return this.#inGraph(graph, sources)
   }
 
-  /** Tasks that none rests on. */
   sinks(graph: GraphId): Promise<Result<readonly TaskView[]>> {
     return this.#inGraph(graph, sinks)
   }
 
-  /** All tasks, each behind what it rests on. */
   order(graph: GraphId): Promise<Result<readonly TaskView[]>> {
     return this.#inGraph(graph, tasks => dependencyOrder(tasks) ?? [])
   }
@@ -189,8 +170,12 @@ export class Topology {
     })
   }
 
-  #list(answer: (run: Run) => readonly Workspace[]): Promise<Ids> {
-    return this.#asker.read(run => this.#ids(run, answer(run)))
+  #where(wanted: (workspace: Workspace) => boolean): Promise<Ids> {
+    return this.#asker.read(run => this.#ids(run, [...run.workspaces.values()].filter(wanted)))
+  }
+
+  #related(id: WorkspaceId, of: (workspace: Workspace, run: Run) => readonly Workspace[]): Promise<Result<Ids>> {
+    return this.#about(id, (run, each) => this.#ids(run, of(each, run)))
   }
 
   async #ask<T>(kind: Readable, id: string, answer: (run: Run) => Result<T>): Promise<Result<T>> {
@@ -221,4 +206,8 @@ export class Topology {
 
 function idsOf(workspaces: readonly Workspace[]): Ids {
   return workspaces.map(each => each.id)
+}
+
+function descendantsOf(workspace: Workspace): readonly Workspace[] {
+  return [...subtree(workspace)].filter(each => each !== workspace)
 }

@@ -13,10 +13,8 @@ import type { RecordedReads } from '../recorded-reads.ts'
 
 type Done = Promise<Result<void>>
 
-/** Distributes over the union, so that each command keeps its own fields. */
 type WithoutUser<C> = C extends { readonly user: string } ? Omit<C, 'user'> : never
 
-/** What a user handle needs of the runtime. */
 export interface UserHost {
   submit<T>(run: RunId, command: UserCommand): Promise<Result<T>>
   readonly reads: Pick<RecordedReads, 'queryAsUser' | 'watchAsUser'>
@@ -81,10 +79,7 @@ export class UserHandle {
     return this.#ask(run, { type: 'user_transfer_ownership', workspace, owner, reason })
   }
 
-  /**
-   * The trail of what is the user's own; everything with `view_trail_any` (W-TRAIL-20). What is out of reach is left
-   * out.
-   */
+  /** W-TRAIL-20: the trail of what is the user's own, or of everything with `view_trail_any`. */
   query(run: RunId, query: TrailQuery): Promise<Result<QueryPage>> {
     return this.#host.reads.queryAsUser(run, query, this.id)
   }

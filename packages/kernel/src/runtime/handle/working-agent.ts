@@ -1,10 +1,6 @@
-// What every agent does in its own workspace: signals, mail, checkpoints, working memory, and reading. What it may do
-// to others comes with its handle (agent.ts).
-import type { CheckpointId, EnvelopeId, Result, RunId, WorkspaceId } from '@parley/core'
-import type { Aggregated, QueryPage, TrailAggregate, TrailQuery } from '@parley/trail'
-import type { BudgetLeft } from '../../budget/remaining.ts'
-import type { MeterView } from '../../budget/view.ts'
-import type { CheckpointDraft, CheckpointRecord } from '../../checkpoint/checkpoint.ts'
+// What every agent does in its own workspace: signals, mail, checkpoints and working memory.
+import type { CheckpointId, Result, WorkspaceId } from '@parley/core'
+import type { CheckpointDraft } from '../../checkpoint/checkpoint.ts'
 import type { CheckpointCreated } from '../../checkpoint/decide.ts'
 import type { EnvelopeDraft, EnvelopeRecord } from '../../envelope/envelope.ts'
 import { sealDraft } from '../../envelope/proof.ts'
@@ -14,48 +10,16 @@ import { invalidArgument } from '../../refusal.ts'
 import type { SignalDraft, SignalOutcome } from '../../signal/decide.ts'
 import type { Notice } from '../notice.ts'
 import type { AgentCaller } from './agent-caller.ts'
-import type { AgentReader, FoundArtifact, FoundEnvelope } from './agent-reader.ts'
-import type { Integrator } from './integrator.ts'
-import type { RunHandle } from './run-handle.ts'
-import type { EnvelopeView, WorkspaceView } from './view.ts'
+import { ReadingAgent } from './agent-reader.ts'
 
 type Done = Promise<Result<void>>
 
-/** What asks, reads and integrates in the name of one agent. */
-export interface AgentParts {
-  readonly run: RunHandle
-  readonly caller: AgentCaller
-  readonly reader: AgentReader
-  readonly integrator: Integrator
-}
-
-/**
- * Nothing that it leads to acts in another's name (§3.2): the run itself stays private, and no field can be replaced,
- * since proofs are made in the name of `workspace`.
- */
-export abstract class WorkingAgent {
-  readonly run: RunId
-  readonly workspace: WorkspaceId
-  readonly role: string
-  /**
-   * Who holds it: once another agent is bound to the workspace, it is refused (W-SEC-03). Undefined for the root, which
-   * keeps its own.
-   */
-  readonly agent: string | undefined
-  readonly #run: RunHandle
+export abstract class WorkingAgent extends ReadingAgent {
   readonly #caller: AgentCaller
-  readonly #reader: AgentReader
-  readonly #integrator: Integrator
 
-  constructor({ run, caller, reader, integrator }: AgentParts, workspace: WorkspaceId, role: string, agent?: string) {
-    this.run = run.id
-    this.#run = run
-    this.workspace = workspace
-    this.role = role
-    this.agent = agent
+  constructor(caller: AgentCaller, role: string) {
+    super(caller, role)
     this.#caller = caller
-    this.#reader = reader
-    this.#integrator = integrator
   }
 
   // Signals
@@ -63,7 +27,8 @@ export abstract class WorkingAgent {
   emit(draft: SignalDraft): Promise<Result<SignalOutcome>> {
     const copy = plain(draft) ?? ({} as SignalDraft)
     if (copy.type === 'integrate' && typeof copy.ref === 'string')
-      return this.#integrator.emit(copy.ref as WorkspaceId, copy)
+      // From the coordinator it is the operation (W-SIG-05), with what that takes.
+      return this.#caller.askWithEvidence(copy.ref as WorkspaceId, { type: 'emit', draft: copy })
     return this.#caller.ask({ type: 'emit', draft: copy })
   }
 
@@ -71,15 +36,10 @@ export abstract class WorkingAgent {
     return this.emit({ type: 'started' })
   }
 
-  /** The agent cannot go on without input; mail still arrives. */
   blocked(reason: string): Promise<Result<SignalOutcome>> {
     return this.emit({ type: 'blocked', reason })
   }
 
-  /**
-   * The work is done. The answer names what will be integrated, the newest final checkpoint, or null where there is
-   * none.
-   */
   complete(): Promise<Result<SignalOutcome>> {
     return this.emit({ type: 'complete' })
   }
@@ -98,26 +58,21 @@ export abstract class WorkingAgent {
     return this.#caller.ask({ type: 'send', draft: plain(draft) })
   }
 
-  /**
-   * The draft with a proof of this agent over it: nothing on the way to the runtime can change it unnoticed (W-ENV-05).
-   */
+  /** The draft with this agent's proof: it cannot change unnoticed on the way to the runtime (W-ENV-05). */
   seal(draft: EnvelopeDraft): Result<EnvelopeDraft> {
     const agent = this.#caller.identity()
     if (!agent.ok) return agent
-    return sealDraft(this.#run.proofs, { from: this.workspace, agent: agent.value }, plain(draft))
+    return sealDraft(this.#caller.run.proofs, { from: this.workspace, agent: agent.value }, plain(draft))
   }
 
-  /** The next envelope by priority, or undefined. It is never handed out again. */
   consume(): Promise<Result<EnvelopeRecord | undefined>> {
     return this.#caller.ask({ type: 'consume' })
   }
 
-  /** Waits for the next envelope. */
   receive(signal?: AbortSignal): Promise<Result<EnvelopeRecord>> {
     return this.#caller.receive(signal)
   }
 
-  /** Notices for this agent: mail, signals of its children, states, what could not be delivered. */
   subscribe(listener: (notice: Notice) => void): () => void {
     return this.#caller.subscribe(listener)
   }
@@ -128,7 +83,6 @@ export abstract class WorkingAgent {
     return this.#caller.ask({ type: 'checkpoint', draft: plain(draft) })
   }
 
-  /** Always refused: a checkpoint never changes. */
   changeCheckpoint(checkpoint: CheckpointId): Promise<Result<never>> {
     return this.#caller.ask({ type: 'change_checkpoint', checkpoint })
   }
@@ -142,59 +96,5 @@ export abstract class WorkingAgent {
 
   deleteMemory(key: string): Done {
     return this.#caller.ask({ type: 'write_memory', key })
-  }
-
-  // Reading
-
-  /** A workspace's record and components; one's own without an argument. */
-  look(workspace: WorkspaceId = this.workspace): Promise<Result<WorkspaceView>> {
-    return this.#reader.workspace(workspace)
-  }
-
-  /** What this agent's workspace used so far, by the runtime's own measure (W-BUDGET-03). */
-  meter(): Promise<Result<MeterView>> {
-    return this.#reader.meter()
-  }
-
-  /** What its workspace may still use, and how long. */
-  remaining(): Promise<Result<BudgetLeft>> {
-    return this.#run.remaining(this.workspace)
-  }
-
-  readMemory(key: string, workspace: WorkspaceId = this.workspace): Promise<Result<unknown>> {
-    return this.#reader.memory(key, workspace)
-  }
-
-  readCheckpoint(id: CheckpointId): Promise<Result<CheckpointRecord>> {
-    return this.#reader.checkpoint(id)
-  }
-
-  /** W-CP-11: an artifact with the checkpoint that it belongs to. */
-  readArtifact(id: string): Promise<Result<FoundArtifact>> {
-    return this.#reader.artifact(id)
-  }
-
-  readEnvelope(id: EnvelopeId): Promise<Result<FoundEnvelope>> {
-    return this.#reader.envelope(id)
-  }
-
-  /** Component 3 of a workspace: what its creator gave it to know. */
-  readContext(workspace: WorkspaceId = this.workspace): Promise<Result<unknown>> {
-    return this.#reader.context(workspace)
-  }
-
-  /** W-TOPO-CHAN-08: the envelope that began a thread, and all that answer it, directly or not. */
-  thread(id: EnvelopeId): Promise<Result<readonly EnvelopeView[]>> {
-    return this.#reader.thread(id)
-  }
-
-  /** The trail, as far as this agent may see it (W-TRAIL-19). */
-  query(query: TrailQuery): Promise<Result<QueryPage>> {
-    return this.#reader.query(query)
-  }
-
-  /** Counts, groups and sums over the same: failures by reason, by group (W-REC-04). */
-  aggregate(query: TrailAggregate): Promise<Result<Aggregated>> {
-    return this.#reader.aggregate(query)
   }
 }
