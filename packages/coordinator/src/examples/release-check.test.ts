@@ -20,7 +20,7 @@ import { delimiter, dirname, join } from 'node:path'
 import type { CommandSettings } from '@parley/agents'
 import { unwrap } from '@parley/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { readTeam } from '../team/testing.ts'
+import { readTeam } from '../team/testing/teams.ts'
 
 const examples = join(import.meta.dirname, '..', '..', '..', '..', 'examples')
 const programs = join(examples, 'release-check', 'checks')
