@@ -1,5 +1,5 @@
-// The time of a run: ends it at its limit. Before that, or when a person asks for it, agents at work have time to finish
-// (W-TERM-01): nothing new begins, and what is not done in time is ended. Timers only bring the next look.
+// The time of a run: ends it at its limit. Before that, or when a person asks for it, agents at work have time to
+// finish (W-TERM-01): nothing new begins, and what is not done in time is ended. Timers only bring the next look.
 import {
   type CancelTimer,
   deadline,
