@@ -20,7 +20,7 @@ import { delimiter, dirname, join } from 'node:path'
 import type { CommandSettings } from '@parley/agents'
 import { unwrap } from '@parley/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { readTeam } from '../team/testing.ts'
+import { readTeam } from '../team/testing/teams.ts'
 
 const examples = join(import.meta.dirname, '..', '..', '..', '..', 'examples')
 const programs = join(examples, 'release-check', 'checks')
@@ -472,70 +472,56 @@ describe('tests', () => {
     expect(readFileSync(join(project, 'packages', 'a', 'a.js'), 'utf8')).toContain('uncommitted')
   })
 
-  test.each<readonly [string, Files, Files, string]>([
-    [
-      'pnpm',
-      { ...npm('x'), 'pnpm-lock.yaml': '' },
-      { pnpm: 'echo " Tests  7 passed (7)"' },
-      'pnpm test: 7 tests passed',
-    ],
-    [
-      'yarn',
-      { ...npm('x'), 'yarn.lock': '' },
-      { yarn: 'echo "Tests:       7 passed, 7 total"' },
-      'yarn test: 7 tests passed',
-    ],
+  /** A program that prints these lines and ends with this code. */
+  const printing = (program: string, printed: string, code = 0) =>
+    fakes({ [program]: `${printed.replaceAll(/^(.*)$/gm, 'echo "$1"')}\nexit ${code}` })
+
+  test.each<readonly [tool: string, files: Files, program: string, printed: string, said: string]>([
+    ['pnpm', { ...npm('x'), 'pnpm-lock.yaml': '' }, 'pnpm', ' Tests  7 passed (7)', 'pnpm test: 7 tests passed'],
+    ['yarn', { ...npm('x'), 'yarn.lock': '' }, 'yarn', 'Tests:       7 passed, 7 total', 'yarn test: 7 tests passed'],
     [
       'cargo',
       { 'Cargo.toml': '' },
-      { cargo: 'echo "test result: ok. 3 passed; 0 failed"; echo "test result: ok. 4 passed; 0 failed"' },
+      'cargo',
+      'test result: ok. 3 passed; 0 failed\ntest result: ok. 4 passed; 0 failed',
       'cargo test: 7 tests passed',
     ],
-    ['go', { 'go.mod': 'module a' }, { go: 'echo "ok  	example.org/a	0.1s"' }, 'go test: 1 package passed'],
-    ['pytest', { 'test_a.py': '' }, { python3: 'echo "7 passed in 0.12s"' }, 'pytest: 7 tests passed'],
-    [
-      'make',
-      { Makefile: 'all:\n\ntest: all\n\techo ok\n' },
-      { make: 'echo "7 passed, 0 failed"' },
-      'make test: 7 tests passed',
-    ],
-  ])('finds and reads %s', (_, files, programs, said) => {
-    expect(run('tests', repository(files), fakes(programs))).toMatchObject({
+    ['go', { 'go.mod': 'module a' }, 'go', 'ok  \texample.org/a\t0.1s', 'go test: 1 package passed'],
+    ['pytest', { 'test_a.py': '' }, 'python3', '7 passed in 0.12s', 'pytest: 7 tests passed'],
+    ['make', { Makefile: 'all:\n\ntest: all\n\techo ok\n' }, 'make', '7 passed, 0 failed', 'make test: 7 tests passed'],
+  ])('finds and reads %s', (_, files, program, printed, said) => {
+    expect(run('tests', repository(files), printing(program, printed))).toMatchObject({
       verdict: 'pass',
       summary: expect.stringContaining(said),
     })
   })
 
-  test.each<readonly [string, Files, Files, string]>([
+  test.each<readonly [tool: string, files: Files, program: string, printed: string, place: string]>([
     [
       'pytest',
       { 'test_a.py': '1\n2\n' },
-      {
-        python3:
-          'echo "test_a.py:2: AssertionError"; echo "FAILED test_a.py::test_x - assert 1 == 2"; echo "test_a.py:2: x"; echo "1 failed, 2 passed in 0.1s"; exit 1',
-      },
+      'python3',
+      'test_a.py:2: AssertionError\nFAILED test_a.py::test_x - assert 1 == 2\ntest_a.py:2: x\n1 failed, 2 passed in 0.1s',
       'test_a.py:2',
     ],
     [
       'cargo',
       { 'Cargo.toml': '', 'src/lib.rs': '' },
-      { cargo: 'echo "test tests::x ... FAILED"; echo "thread panicked at src/lib.rs:10:5:"; exit 101' },
+      'cargo',
+      'test tests::x ... FAILED\nthread panicked at src/lib.rs:10:5:',
       'src/lib.rs:10',
     ],
     [
       'go',
       { 'go.mod': 'module a', 'pkg/a_test.go': '' },
-      { go: 'echo "--- FAIL: TestX (0.00s)"; echo "    a_test.go:12: wrong"; exit 1' },
+      'go',
+      '--- FAIL: TestX (0.00s)\n    a_test.go:12: wrong',
       'pkg/a_test.go:12',
     ],
-    [
-      'vitest',
-      { ...npm('x'), 'a.test.ts': '' },
-      { npm: 'echo " FAIL  a.test.ts > adds"; echo " ❯ a.test.ts:4:9"; exit 1' },
-      'a.test.ts:4',
-    ],
-  ])('says where a test of %s failed', (_, files, programs, place) => {
-    const { findings } = run('tests', repository(files), fakes(programs))
+    ['vitest', { ...npm('x'), 'a.test.ts': '' }, 'npm', ' FAIL  a.test.ts > adds\n ❯ a.test.ts:4:9', 'a.test.ts:4'],
+  ])('says where a test of %s failed', (tool, files, program, printed, place) => {
+    const code = tool === 'cargo' ? 101 : 1
+    const { findings } = run('tests', repository(files), printing(program, printed, code))
     expect(findings.map(({ severity, file, line }) => `${severity} ${file}:${line}`)).toEqual([`error ${place}`])
   })
 

@@ -4,7 +4,7 @@ import { chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { unwrap } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
-import { readTeam } from '../team/testing.ts'
+import { readTeam } from '../team/testing/teams.ts'
 import { alice, Fixture, put } from '../testing/fixture.ts'
 
 const example = join(import.meta.dirname, '../../../../examples/review-team')

@@ -1,6 +1,7 @@
 // What people do to work in progress: write to agents, pause it, end it. The kernel's user handle checks and records
 // every act; what the coordinator must know becomes mail.
 import { ok, type Result, type RunId, refuse } from '@parley/core'
+import type { RunHandle } from '@parley/kernel'
 import { isTerminal } from '@parley/trail/events'
 import { isOfTrail } from '../machine/machine.ts'
 import type { ProjectedWorkspace } from '../projection/projected.ts'
@@ -77,10 +78,9 @@ export class Interventions extends Acts {
   }
 
   async #abortRun(run: RunId, { principal, reason }: By & { readonly reason: string }): Promise<Result<void>> {
-    const { runtime, log } = this.host
-    const handle = await runtime.open(run)
+    const { log } = this.host
+    const handle = await this.#open(run)
     if (!handle.ok) return handle
-    if (!runtime.active.includes(run)) return refuse('invalid_state', `The run ${run} is over already.`)
     const told = await this.tell(principal, run, { parley: 'abort', reason })
     // Without the right to say so, or a trail to record it, nothing is ended; a root that takes no mail does not
     // matter.
@@ -114,12 +114,16 @@ export class Interventions extends Acts {
 
   /** Ends a run that nobody waits for any more: in the name of the coordinator, since no person does it. */
   async abandon(id: RunId, reason: string): Promise<Result<void>> {
-    const { runtime, log } = this.host
-    const run = await runtime.open(id)
+    const run = await this.#open(id)
     if (!run.ok) return run
-    if (!runtime.active.includes(id)) return refuse('invalid_state', `The run ${id} is over already.`)
-    log('info', `ends ${id}: ${reason}`, { run: id })
+    this.host.log('info', `ends ${id}: ${reason}`, { run: id })
     return abandonRun(run.value, reason)
+  }
+
+  async #open(id: RunId): Promise<Result<RunHandle>> {
+    const { runtime } = this.host
+    const run = await runtime.open(id)
+    return !run.ok || runtime.active.includes(id) ? run : refuse('invalid_state', `The run ${id} is over already.`)
   }
 
   async #eachAtWork(

@@ -23,10 +23,10 @@ import type { RunParts } from './run-parts.ts'
 import { RunTime } from './run-time.ts'
 
 export class RunDriver {
+  readonly projection: RunProjection
   readonly #options: RunParts
   readonly #run: RunHandle
   readonly #follower: RunFollower
-  readonly #projection: RunProjection
   readonly #drivers: TurnDrivers
   readonly #listeners = new Set<() => void>()
   readonly #stop = new AbortController()
@@ -49,7 +49,7 @@ export class RunDriver {
       stopping: this.#stop.signal,
     })
     const { projection } = this.#follower
-    this.#projection = projection
+    this.projection = projection
     const work = { ...options, projection, changed: this.#changed, poke: () => void this.poke() }
     this.#handovers = new Handovers(work)
     this.#time = new RunTime(work)
@@ -63,11 +63,7 @@ export class RunDriver {
   }
 
   get view(): RunView {
-    return runView(this.#run.id, this.#projection, this.#live)
-  }
-
-  get projection(): RunProjection {
-    return this.#projection
+    return runView(this.#run.id, this.projection, this.#live)
   }
 
   get knows(): boolean {
@@ -140,8 +136,8 @@ export class RunDriver {
   }
 
   async #step(): Promise<void> {
-    const { root } = this.#projection
-    if (!root || this.#projection.over) return
+    const { root } = this.projection
+    if (!root || this.projection.over) return
     if (await this.#time.endLate(root)) return
     if (!(await this.#hasIntent(root))) return
     await this.#answerGates()
@@ -149,7 +145,7 @@ export class RunDriver {
     await this.#handovers.step()
     await this.#follower.catchUp()
     this.#drivers.update()
-    for (const { id, facts, state, parent } of this.#projection.workspaces.values())
+    for (const { id, facts, state, parent } of this.projection.workspaces.values())
       if (facts && state === 'idle') await ask(this.#run.bind(id, 'worker', parent ?? root.id))
     await this.#integrator.step()
     await this.#leadTeams()
@@ -163,7 +159,7 @@ export class RunDriver {
       await ask(coordinator.started())
       return false
     }
-    if (!this.#projection.controls.some(({ kind }) => kind === 'intent')) {
+    if (!this.projection.controls.some(({ kind }) => kind === 'intent')) {
       const payload = controlPayload({ parley: 'intent', text: this.#options.facts.intent })
       await ask(this.#options.principal.inject(this.#run.id, { to: root.id, type: 'directive', payload }))
       return false
@@ -178,19 +174,19 @@ export class RunDriver {
    */
   async #answerGates(): Promise<void> {
     const { facts, principal, release } = this.#options
-    for (const { gate, action } of this.#projection.highway.takeEnds()) {
+    for (const { gate, action } of this.projection.highway.takeEnds()) {
       const { paused } = gate.record
       if (paused.type !== 'workspace_create' || action !== 'reject') continue
       const { context } = paused.draft as { readonly context?: Partial<WorkspaceFacts> }
       if (context?.agent !== undefined) release(context.agent)
     }
-    for (const gate of this.#projection.highway.gates.values()) {
+    for (const gate of this.projection.highway.gates.values()) {
       if (gate.handedOver !== undefined) {
         await ask(this.#run.coordinator.answerGate(gate.id, 'approve'))
         continue
       }
       if (gate.type !== 'task_approval' || facts.approval !== 'given' || this.#answered.has(gate.id)) continue
-      if (!isOfPlan(this.#projection, gate)) continue
+      if (!isOfPlan(this.projection, gate)) continue
       this.#answered.add(gate.id)
       const approved = await principal.approve(this.#run.id, gate.id, 'approved with the request')
       if (!approved.ok)
@@ -199,7 +195,7 @@ export class RunDriver {
   }
 
   async #leadTeams(): Promise<void> {
-    const { workspaces, plan } = this.#projection
+    const { workspaces, plan } = this.projection
     for (const workspace of workspaces.values()) {
       if (workspace.facts?.kind !== 'team' || workspace.state !== 'active') continue
       const planned = plan.get(workspace.facts.task)
@@ -214,8 +210,8 @@ export class RunDriver {
 
   /** When nothing is left to be done: the folders first, since the run cannot be asked to mend them afterwards. */
   async #close(): Promise<void> {
-    const open = [...this.#projection.workspaces.values()].some(
-      each => each !== this.#projection.root && each.ended === undefined,
+    const open = [...this.projection.workspaces.values()].some(
+      each => each !== this.projection.root && each.ended === undefined,
     )
     if (!this.#integrator.tasks.settled || open) return
     await this.#settleFolders()
@@ -236,7 +232,7 @@ export class RunDriver {
 
   async #tidy(): Promise<Result<void>> {
     try {
-      if (this.#projection.root?.state === 'failed') await this.#settleFolders()
+      if (this.projection.root?.state === 'failed') await this.#settleFolders()
       await this.#options.folders.clean()
       return ok(undefined)
     } catch (cause) {

@@ -19,35 +19,27 @@ interface Followed {
 
 export class RunFollower {
   readonly projection = new RunProjection()
+  /** All of the trail was read once. Before that, what was seen is the past. */
+  knows = false
+  /** Resolves when nobody follows the run any more. */
+  done: Promise<void> = Promise.resolve()
   readonly #options: RunParts
   readonly #followed: Followed
   readonly #over = new AbortController()
   #again: CancelTimer | undefined
-  #knows = false
   #troubles = 0
   #faults = 0
   #waits = false
   #stepping: Promise<void> = Promise.resolve()
-  #done: Promise<void> = Promise.resolve()
 
   constructor(options: RunParts, followed: Followed) {
     this.#options = options
     this.#followed = followed
   }
 
-  /** All of the trail was read once. Before that, what was seen is the past. */
-  get knows(): boolean {
-    return this.#knows
-  }
-
   /** Whether there were so many faults of the machine in a row that one more is the run's own trouble. */
   get isTired(): boolean {
     return this.#faults >= machineLimits.faultsInARow
-  }
-
-  /** Resolves when nobody follows the run any more. */
-  get done(): Promise<void> {
-    return this.#done
   }
 
   async start(): Promise<void> {
@@ -58,7 +50,7 @@ export class RunFollower {
       // It is read when the machine lets it be.
       if (!machine.report(cause)) throw cause
     }
-    this.#done = this.#follow().catch(cause => {
+    this.done = this.#follow().catch(cause => {
       const error = asParleyError(cause)
       log('error', `the run ${run.id} is not followed any more: ${error.message}`, { error })
     })
@@ -66,7 +58,7 @@ export class RunFollower {
 
   /** After `stopping` has fired: waits for what is under way. */
   async stop(): Promise<void> {
-    await this.#done
+    await this.done
     await this.#stepping
     this.#again?.()
   }
@@ -159,7 +151,7 @@ export class RunFollower {
       news = (await this.#fold(page.entries)) || news
       if (!page.more) break
     }
-    this.#knows = true
+    this.knows = true
     await this.#readMeters()
     return news
   }

@@ -1,7 +1,7 @@
 // Idempotency keys: the end of a run's id is derived from its principal and key, so that the trail itself tells whether
 // there is such a run already. It replaces the random part of other ids.
 import { createHmac } from 'node:crypto'
-import { type IdSource, ok, type Result, type RunId, type RunKey } from '@parley/core'
+import type { RunId } from '@parley/core'
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 /** Characters of an id behind its time, five bits each. */
@@ -15,37 +15,7 @@ export function keyMark(secret: Uint8Array, principal: string, key: string): str
   return [...digest.subarray(0, LENGTH)].map(byte => ALPHABET[byte & 31]).join('')
 }
 
-type Started = Promise<Result<{ readonly run: RunId }>>
-
-/** The run that a start under this key answers with, if there is one. */
-export type FindKeyed = (principal: string, key: RunKey) => Promise<RunId | undefined>
-
-/** Under a key there is one run, whoever asks for it how often. */
-export class KeyedStarts {
-  readonly #secret: Uint8Array
-  readonly #ids: IdSource
-  readonly #find: FindKeyed
-  readonly #starting = new Map<string, Started>()
-
-  constructor(secret: Uint8Array, ids: IdSource, find: FindKeyed) {
-    this.#secret = secret
-    this.#ids = ids
-    this.#find = find
-  }
-
-  once(principal: string, key: RunKey, start: (run: RunId) => Started): Started {
-    const mark = keyMark(this.#secret, principal, key.text)
-    const before = this.#starting.get(mark)
-    if (before) return before
-    const starting = this.#find(principal, key)
-      .then(run => (run ? ok({ run }) : start(this.#newId(mark))))
-      .finally(() => this.#starting.delete(mark))
-    this.#starting.set(mark, starting)
-    return starting
-  }
-
-  /** Its time stays, so that runs are listed in the order of their starts. */
-  #newId(mark: string): RunId {
-    return `${this.#ids.next('run').slice(0, -LENGTH)}${mark}` as RunId
-  }
+/** With another end, so that runs are still listed in the order of their starts. */
+export function marked(id: string, mark: string): RunId {
+  return `${id.slice(0, -LENGTH)}${mark}` as RunId
 }

@@ -5,7 +5,7 @@ import { ok, type Principal, type RunEnd, type RunId, type RunKey, type RunPage,
 import { expect, test } from 'vitest'
 import type { RunSetup } from '../contract.ts'
 import { coordinatorLimits } from '../limits.ts'
-import { readTeam } from '../team/testing.ts'
+import { readTeam } from '../team/testing/teams.ts'
 import { alice, Fixture, planned, put, refusal } from '../testing/fixture.ts'
 import { coordinatorRunPort } from './run-port.ts'
 

@@ -8,6 +8,7 @@ import {
   ParleyError,
   type Result,
   type RunId,
+  type RunKey,
   type RunRequest,
   unwrap,
 } from '@parley/core'
@@ -25,7 +26,7 @@ import { limited, misfit } from './check-request.ts'
 import type { RunFacts } from './facts.ts'
 import type { RunDrivers } from './run-drivers.ts'
 import { highwayFor } from './run-highway.ts'
-import { KeyedStarts } from './run-key.ts'
+import { keyMark, marked } from './run-key.ts'
 import type { RunsHost } from './runs-host.ts'
 
 type Told = Pick<Coordinator, 'views' | 'records' | 'users'>
@@ -37,13 +38,13 @@ export class RunStarts {
   readonly #drivers: Pick<RunDrivers, 'begin' | 'during'>
   readonly #told: Told
   readonly #breaker = new StartBreaker()
-  readonly #keyed: KeyedStarts
+  /** Starts under a key that are under way. */
+  readonly #starting = new Map<string, Promise<Started>>()
 
   constructor(host: RunsHost, drivers: Pick<RunDrivers, 'begin' | 'during'>, told: Told) {
     this.#host = host
     this.#drivers = drivers
     this.#told = told
-    this.#keyed = new KeyedStarts(host.secret, host.ids, (principal, key) => told.records.keyed(principal, key))
   }
 
   async start(request: RunRequest, setup: RunSetup): Promise<Started> {
@@ -52,11 +53,25 @@ export class RunStarts {
     const { ids, profile } = this.#host
     const { principal, key } = request
     const start = (run: RunId) => this.#start(request, { ...setup, team: limited(setup.team, request) }, run)
-    const begun = key === undefined ? start(ids.next('run') as RunId) : this.#keyed.once(principal.id, key, start)
+    const begun = key === undefined ? start(ids.next('run') as RunId) : this.#once(principal.id, key, start)
     const started = begun
       .catch(cause => err(unusable(profile, cause)))
       .then(result => this.#startedOrHeld(result, setup.project))
     return this.#drivers.during(started)
+  }
+
+  /** Under a key there is one run, however often it is asked for. */
+  #once(principal: string, key: RunKey, start: (run: RunId) => Promise<Started>): Promise<Started> {
+    const { secret, ids } = this.#host
+    const mark = keyMark(secret, principal, key.text)
+    const before = this.#starting.get(mark)
+    if (before) return before
+    const found = this.#told.records.keyed(principal, key)
+    const starting = found
+      .then(run => (run ? ok({ run }) : start(marked(ids.next('run'), mark))))
+      .finally(() => this.#starting.delete(mark))
+    this.#starting.set(mark, starting)
+    return starting
   }
 
   #refuse(request: RunRequest, { team }: RunSetup): ParleyError | undefined {

@@ -2,29 +2,26 @@
 import { durationPattern, parseBytes, parseDuration, sizePattern } from '@parley/agents'
 import { type Static, Type } from '@parley/core'
 import type { Budget, BudgetDimension } from '@parley/trail/events'
-import { closed, patterned, whole } from './fields.ts'
+import { patterned, record, whole } from './fields.ts'
 
 const most = Number.MAX_SAFE_INTEGER
 
-export const BudgetSchema = Type.Object(
-  {
-    tokens: whole(most, 'Tokens', 'Tokens that agents read and write.'),
-    cost: Type.Optional(
-      Type.Number({
-        minimum: 0.000_001,
-        maximum: 1_000_000_000,
-        title: 'Cost',
-        description: 'US dollars, as far as agents tell what they cost.',
-      }),
-    ),
-    working_time: patterned(durationPattern, 'Working time', 'Time in which agents are at work.', ['30m']),
-    context: whole(most, 'Context', 'Tokens that an agent has in view at once.'),
-    checkpoints: patterned(sizePattern, 'Checkpoints', 'Size of what is kept of the work.'),
-    trail: patterned(sizePattern, 'Trail', 'Size of what is on record about it.'),
-    mail: patterned(sizePattern, 'Mail', 'Size of the messages that it sends.'),
-  },
-  { ...closed, title: 'Budget', description: 'What may be used. What is not named has no limit.' },
-)
+export const BudgetSchema = record('Budget', 'What may be used. What is not named has no limit.', {
+  tokens: whole(most, 'Tokens', 'Tokens that agents read and write.'),
+  cost: Type.Optional(
+    Type.Number({
+      minimum: 0.000_001,
+      maximum: 1_000_000_000,
+      title: 'Cost',
+      description: 'US dollars, as far as agents tell what they cost.',
+    }),
+  ),
+  working_time: patterned(durationPattern, 'Working time', 'Time in which agents are at work.', ['30m']),
+  context: whole(most, 'Context', 'Tokens that an agent has in view at once.'),
+  checkpoints: patterned(sizePattern, 'Checkpoints', 'Size of what is kept of the work.'),
+  trail: patterned(sizePattern, 'Trail', 'Size of what is on record about it.'),
+  mail: patterned(sizePattern, 'Mail', 'Size of the messages that it sends.'),
+})
 type BudgetFile = Static<typeof BudgetSchema>
 
 /** Names of a team file's budget, and the protocol's. */

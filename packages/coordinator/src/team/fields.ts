@@ -5,6 +5,10 @@ import { teamLimits } from './limits.ts'
 
 export const closed = { additionalProperties: false } as const
 
+/** A mapping with these keys and no others. */
+export const record = <Members extends Record<string, TSchema>>(title: string, description: string, members: Members) =>
+  Type.Object(members, { ...closed, title, description })
+
 export const text = (title: string, description: string) => Type.Optional(Type.String({ title, description }))
 
 /** What an agent is told. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { formatProblems } from './format.ts'
 import type { TeamProblem } from './problem.ts'
-import { problemsIn } from './testing.ts'
+import { problemsIn } from './testing/teams.ts'
 
 const at = (line: number, column: number): TeamProblem => ({
   code: 'bad_value',

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { formatProblems } from './format.ts'
 import { teamDefaults } from './limits.ts'
 import { TEAM_PROBLEM_CODES, TEAM_WARNING_CODES } from './problem.ts'
-import { problemsIn, readTeam, teamSchema } from './testing.ts'
+import { problemsIn, readTeam, teamSchema } from './testing/teams.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..', '..')
 const guide = readFileSync(join(root, 'docs', 'guide', 'team-files.md'), 'utf8')

@@ -11,7 +11,7 @@ import {
   type GateType,
 } from '@parley/trail/events'
 import { given } from '../given.ts'
-import { choice, closed, patterned, yesNo } from './fields.ts'
+import { choice, patterned, record, yesNo } from './fields.ts'
 import { TIMEOUT_PATTERN } from './patterns.ts'
 
 const timeout = (description: string) => patterned(TIMEOUT_PATTERN, 'Timeout', description, ['10m', 'never'])
@@ -27,44 +27,35 @@ const ABOUT: { readonly [Type in GateType]: string } = {
 
 const gate = (type: GateType) =>
   Type.Optional(
-    Type.Object(
-      {
-        on: yesNo('On', 'Whether a person is asked.'),
-        timeout: timeout('How long the gate waits for a person; never: for ever.'),
-        fallback: choice(GATE_FALLBACKS, 'Fallback', 'What happens when nobody answers in time.'),
-      },
-      { ...closed, title: type, description: ABOUT[type] },
-    ),
+    record(type, ABOUT[type], {
+      on: yesNo('On', 'Whether a person is asked.'),
+      timeout: timeout('How long the gate waits for a person; never: for ever.'),
+      fallback: choice(GATE_FALLBACKS, 'Fallback', 'What happens when nobody answers in time.'),
+    }),
   )
 
-const EscalationSchema = Type.Object(
-  {
-    on: yesNo('On', 'Whether questions of agents reach people.'),
-    timeout: timeout('How long a question waits for a person; never: for ever.'),
-    fallback: choice(
-      ESCALATION_FALLBACKS,
-      'Fallback',
-      'When nobody answers: go on at its own judgement, end the work, or leave it to the coordinator.',
-    ),
-  },
-  { ...closed, title: 'Escalation', description: 'Questions that agents ask people.' },
-)
+const EscalationSchema = record('Escalation', 'Questions that agents ask people.', {
+  on: yesNo('On', 'Whether questions of agents reach people.'),
+  timeout: timeout('How long a question waits for a person; never: for ever.'),
+  fallback: choice(
+    ESCALATION_FALLBACKS,
+    'Fallback',
+    'When nobody answers: go on at its own judgement, end the work, or leave it to the coordinator.',
+  ),
+})
 
-export const GatesSchema = Type.Object(
-  {
-    preset: choice(
-      HIGHWAY_PRESETS,
-      'Preset',
-      'autonomous: people may look. supervised: they are asked, and work goes on without them. gated: nothing passes without them.',
-    ),
-    ...(Object.fromEntries(GATE_TYPES.map(type => [type, gate(type)])) as {
-      [Name in GateType]: ReturnType<typeof gate>
-    }),
-    escalation: Type.Optional(EscalationSchema),
-    injection: yesNo('Injection', 'Whether people may write to agents at work.'),
-  },
-  { ...closed, title: 'Gates', description: 'Where a person is asked before work goes on.' },
-)
+export const GatesSchema = record('Gates', 'Where a person is asked before work goes on.', {
+  preset: choice(
+    HIGHWAY_PRESETS,
+    'Preset',
+    'autonomous: people may look. supervised: they are asked, and work goes on without them. gated: nothing passes without them.',
+  ),
+  ...(Object.fromEntries(GATE_TYPES.map(type => [type, gate(type)])) as {
+    [Name in GateType]: ReturnType<typeof gate>
+  }),
+  escalation: Type.Optional(EscalationSchema),
+  injection: yesNo('Injection', 'Whether people may write to agents at work.'),
+})
 export type GatesFile = Static<typeof GatesSchema>
 
 /** What is said of one gate; null is no timeout. What is not said is the preset's. */

@@ -1,7 +1,7 @@
 import { compile, type TSchema } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { FULL, teamSchema } from './testing.ts'
+import { FULL, teamSchema } from './testing/teams.ts'
 
 const schema: TSchema = JSON.parse(JSON.stringify(teamSchema))
 const validator = compile(schema)

@@ -3,7 +3,7 @@
 import { globLimits } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { teamLimits } from './limits.ts'
-import { problemsIn } from './testing.ts'
+import { problemsIn } from './testing/teams.ts'
 
 const head = 'version: 1\nname: team\n'
 const one = `${head}agents: { one: { preset: qwen } }\n`

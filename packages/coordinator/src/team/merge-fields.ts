@@ -1,34 +1,31 @@
 // How finished work is merged (W-INT-06), and how its conflicts are settled (W-INT-12).
-import { type Static, Type } from '@parley/core'
+import type { Static } from '@parley/core'
 import { INTEGRATION_STRATEGIES, type IntegrationStrategy } from '@parley/trail/events'
 import { given } from '../given.ts'
-import { choice, closed, prompt, text } from './fields.ts'
+import { choice, prompt, record, text } from './fields.ts'
 import { teamDefaults } from './limits.ts'
 
 const CONFLICT_WAYS = ['rework', 'ask'] as const
 
-export const MergeSchema = Type.Object(
-  {
-    strategy: choice(
-      INTEGRATION_STRATEGIES,
-      'Strategy',
-      'direct: the later work replaces the earlier. layered: files that both changed are noticed. evaluated: an agent reads both and makes the result.',
-      teamDefaults.merge.strategy,
-    ),
-    by: text('Integrator', 'The agent that makes the result. For evaluated only.'),
-    prompt: prompt(
-      'Merge prompt',
-      'What the integrator is told beside the two versions. {intent} is replaced by the intent.',
-    ),
-    conflicts: choice(
-      CONFLICT_WAYS,
-      'Conflicts',
-      'What becomes of work that cannot be merged cleanly. rework: it is done again on the present state. ask: a person decides.',
-      teamDefaults.merge.conflicts,
-    ),
-  },
-  { ...closed, title: 'Merge', description: 'How finished work is merged.' },
-)
+export const MergeSchema = record('Merge', 'How finished work is merged.', {
+  strategy: choice(
+    INTEGRATION_STRATEGIES,
+    'Strategy',
+    'direct: the later work replaces the earlier. layered: files that both changed are noticed. evaluated: an agent reads both and makes the result.',
+    teamDefaults.merge.strategy,
+  ),
+  by: text('Integrator', 'The agent that makes the result. For evaluated only.'),
+  prompt: prompt(
+    'Merge prompt',
+    'What the integrator is told beside the two versions. {intent} is replaced by the intent.',
+  ),
+  conflicts: choice(
+    CONFLICT_WAYS,
+    'Conflicts',
+    'What becomes of work that cannot be merged cleanly. rework: it is done again on the present state. ask: a person decides.',
+    teamDefaults.merge.conflicts,
+  ),
+})
 type MergeFile = Static<typeof MergeSchema>
 
 export interface Merge {

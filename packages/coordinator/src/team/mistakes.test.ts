@@ -1,7 +1,7 @@
 // One test for each kind of mistake: the mark shows where it must be found.
 import { describe, expect, test } from 'vitest'
 import { TEAM_PROBLEM_CODES } from './problem.ts'
-import { marked, problemsIn } from './testing.ts'
+import { marked, problemsIn } from './testing/teams.ts'
 
 const head = 'version: 1\nname: team\n'
 const agents = `${head}agents:\n  one: { preset: claude }\n  two: { command: [sh, work.sh] }\n`

@@ -11,7 +11,7 @@ import { TEAM_PROBLEM_CODES } from './problem.ts'
 import { shapeFindings } from './shape.ts'
 import { readSource } from './source.ts'
 import { planFor } from './team.ts'
-import { FULL, problemsOf, readTeam, teamSchema } from './testing.ts'
+import { FULL, problemsOf, readTeam, teamSchema } from './testing/teams.ts'
 
 const RUNS = process.env.PARLEY_SOAK ? 60_000 : 1500
 const codes: readonly string[] = TEAM_PROBLEM_CODES

@@ -1,6 +1,6 @@
 import { canonicalize, unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
-import { FULL, problemsIn, readTeam } from './testing.ts'
+import { FULL, problemsIn, readTeam } from './testing/teams.ts'
 
 test('a file with everything in it becomes a team with units resolved and the plan in working order', () => {
   expect(unwrap(readTeam(FULL, { file: 'parley.yaml', base: '/project' }))).toEqual({

@@ -4,7 +4,7 @@ import { type Static, type TSchema, Type } from '@parley/core'
 import { TASK_PRIORITIES } from '@parley/trail/events'
 import type { AgentFile } from './agent-fields.ts'
 import { BudgetSchema } from './budget-fields.ts'
-import { choice, closed, duration, plan, prompt, text, whole, yesNo } from './fields.ts'
+import { choice, closed, duration, plan, prompt, record, text, whole, yesNo } from './fields.ts'
 import { GatesSchema } from './highway-fields.ts'
 import { teamDefaults, teamLimits } from './limits.ts'
 import { MergeSchema } from './merge-fields.ts'
@@ -13,62 +13,53 @@ import { ID_PATTERN, NAME_PATTERN, PATH_PATTERN, WORD_PATTERN } from './patterns
 
 export const APPROVALS = ['ask', 'none'] as const
 
-const BreakersSchema = Type.Object(
-  {
-    on: yesNo('On', 'Whether work that leads nowhere is ended.'),
-    no_progress: whole(
-      teamLimits.breaker,
-      'No progress',
-      'Turns of one agent in a row that change nothing.',
-      teamDefaults.breakers.no_progress,
-    ),
-    repetition: whole(
-      teamLimits.breaker,
-      'Repetition',
-      'Attempts at one task in a row that come to the same.',
-      teamDefaults.breakers.repetition,
-    ),
-  },
-  { ...closed, title: 'Breakers', description: 'When work that leads nowhere is ended.' },
-)
+const BreakersSchema = record('Breakers', 'When work that leads nowhere is ended.', {
+  on: yesNo('On', 'Whether work that leads nowhere is ended.'),
+  no_progress: whole(
+    teamLimits.breaker,
+    'No progress',
+    'Turns of one agent in a row that change nothing.',
+    teamDefaults.breakers.no_progress,
+  ),
+  repetition: whole(
+    teamLimits.breaker,
+    'Repetition',
+    'Attempts at one task in a row that come to the same.',
+    teamDefaults.breakers.repetition,
+  ),
+})
 
-const LimitsSchema = Type.Object(
-  {
-    concurrency: whole(
-      teamLimits.concurrency,
-      'Concurrency',
-      'How many turns of the run may go on at once.',
-      teamDefaults.concurrency,
-    ),
-    attempts: whole(
-      teamLimits.attempts,
-      'Attempts',
-      'How often a task is tried, the first time included.',
-      teamDefaults.attempts,
-    ),
-    timeout: duration('Timeout', 'How long the whole run may take. Without it there is no such limit.'),
-    grace: duration(
-      'Grace',
-      'So long before the timeout nothing new is begun, and the agents at work are asked to finish.',
-    ),
-    budget: Type.Optional(BudgetSchema),
-    breakers: Type.Optional(BreakersSchema),
-  },
-  { ...closed, title: 'Limits', description: 'Bounds of a run. Each has a default.' },
-)
+const LimitsSchema = record('Limits', 'Bounds of a run. Each has a default.', {
+  concurrency: whole(
+    teamLimits.concurrency,
+    'Concurrency',
+    'How many turns of the run may go on at once.',
+    teamDefaults.concurrency,
+  ),
+  attempts: whole(
+    teamLimits.attempts,
+    'Attempts',
+    'How often a task is tried, the first time included.',
+    teamDefaults.attempts,
+  ),
+  timeout: duration('Timeout', 'How long the whole run may take. Without it there is no such limit.'),
+  grace: duration(
+    'Grace',
+    'So long before the timeout nothing new is begun, and the agents at work are asked to finish.',
+  ),
+  budget: Type.Optional(BudgetSchema),
+  breakers: Type.Optional(BreakersSchema),
+})
 
-const ReviewSchema = Type.Object(
-  {
-    by: Type.String({ title: 'Reviewer', description: 'The agent that reads the work and gives a verdict.' }),
-    prompt: prompt(
-      'Review prompt',
-      'What the reviewer is asked; how it must answer is added to it. {intent} is replaced by the intent.',
-      teamDefaults.reviewPrompt,
-    ),
-    fallback: Type.Optional(FallbackSchema),
-  },
-  { ...closed, title: 'Review', description: 'An agent that must accept the work before it is taken over.' },
-)
+const ReviewSchema = record('Review', 'An agent that must accept the work before it is taken over.', {
+  by: Type.String({ title: 'Reviewer', description: 'The agent that reads the work and gives a verdict.' }),
+  prompt: prompt(
+    'Review prompt',
+    'What the reviewer is asked; how it must answer is added to it. {intent} is replaced by the intent.',
+    teamDefaults.reviewPrompt,
+  ),
+  fallback: Type.Optional(FallbackSchema),
+})
 
 const symlinks = choice(
   ['inside', 'outside'],
@@ -160,46 +151,43 @@ const TaskSchema = Type.Object({ ...taskFields, plan: plan(MiddleTaskSchema, NES
 
 /** `agent`: the schema of one agent. */
 export function teamFileSchema(agent: TSchema) {
-  return Type.Object(
-    {
-      version: Type.Literal(1, {
-        title: 'Version',
-        description: 'The version of this format.',
+  return record('Team file', 'A team of agents, what it may use, and its plan.', {
+    version: Type.Literal(1, {
+      title: 'Version',
+      description: 'The version of this format.',
+    }),
+    name: Type.String({ pattern: NAME_PATTERN, title: 'Name', description: 'The name of the team.' }),
+    description: Type.Optional(
+      Type.String({
+        maxLength: teamLimits.descriptionLength,
+        title: 'Description',
+        description: 'What the team is for.',
       }),
-      name: Type.String({ pattern: NAME_PATTERN, title: 'Name', description: 'The name of the team.' }),
-      description: Type.Optional(
-        Type.String({
-          maxLength: teamLimits.descriptionLength,
-          title: 'Description',
-          description: 'What the team is for.',
-        }),
-      ),
-      agents: Type.Unsafe<Record<string, AgentFile>>({
-        type: 'object',
-        propertyNames: { pattern: ID_PATTERN },
-        additionalProperties: agent,
-        minProperties: 1,
-        maxProperties: teamLimits.agents,
-        title: 'Agents',
-        description: 'The agents of the team by name.',
-      }),
-      limits: Type.Optional(LimitsSchema),
-      approval: choice(
-        APPROVALS,
-        'Approval',
-        'ask: a person approves the plan before work starts. none: work starts at once.',
-        teamDefaults.approval,
-      ),
-      gates: Type.Optional(GatesSchema),
-      merge: Type.Optional(MergeSchema),
-      symlinks,
-      plan: plan(
-        TaskSchema,
-        'The tasks. Without a plan there must be exactly one agent, which gets the intent as its one task.',
-      ),
-    },
-    { ...closed, title: 'Team file', description: 'A team of agents, what it may use, and its plan.' },
-  )
+    ),
+    agents: Type.Unsafe<Record<string, AgentFile>>({
+      type: 'object',
+      propertyNames: { pattern: ID_PATTERN },
+      additionalProperties: agent,
+      minProperties: 1,
+      maxProperties: teamLimits.agents,
+      title: 'Agents',
+      description: 'The agents of the team by name.',
+    }),
+    limits: Type.Optional(LimitsSchema),
+    approval: choice(
+      APPROVALS,
+      'Approval',
+      'ask: a person approves the plan before work starts. none: work starts at once.',
+      teamDefaults.approval,
+    ),
+    gates: Type.Optional(GatesSchema),
+    merge: Type.Optional(MergeSchema),
+    symlinks,
+    plan: plan(
+      TaskSchema,
+      'The tasks. Without a plan there must be exactly one agent, which gets the intent as its one task.',
+    ),
+  })
 }
 
 export type TeamFile = Static<ReturnType<typeof teamFileSchema>>

@@ -1,7 +1,7 @@
 import { unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { planFor, soloTeam } from './team.ts'
-import { FULL, readTeam } from './testing.ts'
+import { FULL, readTeam } from './testing/teams.ts'
 
 test('a team of one agent is a team as a file with that agent would give it', () => {
   const text = 'version: 1\nname: claude\nagents:\n  claude: { preset: claude, timeout: 5m }\n'

@@ -21,7 +21,7 @@ import { onTestFinished } from 'vitest'
 import type { CoordinatorOptions, RunSetup, WantedAdapter } from '../contract.ts'
 import { Coordinator } from '../coordinator.ts'
 import type { Machine } from '../machine/machine.ts'
-import { readTeam } from '../team/testing.ts'
+import { readTeam } from '../team/testing/teams.ts'
 import { isOver, type RunView } from '../view/view.ts'
 
 export const alice: Principal = { id: 'alice', kind: 'user', scopes: ['owner'] }

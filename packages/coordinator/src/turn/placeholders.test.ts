@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { type RunId, type TurnInput, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { readTeam } from '../team/testing.ts'
+import { readTeam } from '../team/testing/teams.ts'
 import { aborted, alice, Fixture, put } from '../testing/fixture.ts'
 
 const PLACEHOLDERS = ['prompt', 'prompt_file', 'folder', 'base', 'agent', 'task', 'other'] as const

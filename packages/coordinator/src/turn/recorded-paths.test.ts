@@ -3,7 +3,7 @@
 import { type RunId, type TurnInput, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { Team } from '../team/team.ts'
-import { readTeam } from '../team/testing.ts'
+import { readTeam } from '../team/testing/teams.ts'
 import { alice, Fixture, put } from '../testing/fixture.ts'
 
 const yaml = `

@@ -4,16 +4,18 @@ import { asParleyError, type Usage, type WorkspaceId } from '@parley/core'
 import type { Machine } from '../machine/machine.ts'
 import type { RunAtWork } from '../run/run-parts.ts'
 import { type CutOff, NOTHING_CUT_OFF } from '../view/run-records.ts'
+import { nameOf } from './identities.ts'
+import { Semaphore } from './semaphore.ts'
 import { TurnDriver, type TurnDriverHost } from './turn-driver.ts'
-import { TurnSlots } from './turn-slots.ts'
 
 export class TurnDrivers {
+  /** What turns had used that were ended before they could record it. */
+  cutOff: CutOff = NOTHING_CUT_OFF
   readonly #options: RunAtWork
   readonly #host: TurnDriverHost
   readonly #drivers = new Map<WorkspaceId, TurnDriver>()
   /** Drivers of workspaces that have ended, until their turns have too. */
   readonly #leaving = new Set<Promise<void>>()
-  #cutOff = NOTHING_CUT_OFF
   #stopped = false
 
   constructor(options: RunAtWork, handOver: TurnDriverHost['handOver']) {
@@ -33,14 +35,9 @@ export class TurnDrivers {
     return this.#drivers.get(workspace)
   }
 
-  /** What turns had used that were ended before they could record it. */
-  get cutOff(): CutOff {
-    return this.#cutOff
-  }
-
   #addCutOff(used: Usage): void {
-    const { turns, usage } = this.#cutOff
-    this.#cutOff = { turns: turns + 1, usage: sumUsage(usage, used) }
+    const { turns, usage } = this.cutOff
+    this.cutOff = { turns: turns + 1, usage: sumUsage(usage, used) }
   }
 
   /** After everything that was seen. */
@@ -95,6 +92,44 @@ export class TurnDrivers {
     await this.stop()
     for (const { facts } of this.#drivers.values()) this.#options.release(facts.agent)
     this.#drivers.clear()
+  }
+}
+
+/** Places for turns: one of the agent's own, one in the run, and one on this machine. */
+class TurnSlots {
+  readonly #run: Semaphore
+  readonly #turns: Semaphore
+  readonly #slotsOf: (agent: string) => number | undefined
+  readonly #agents = new Map<string, Semaphore>()
+
+  /** `concurrency`: turns at once in this run; `turns`: over all runs; `slotsOf`: of one agent. */
+  constructor(concurrency: number, turns: Semaphore, slotsOf: (agent: string) => number | undefined) {
+    this.#run = new Semaphore(concurrency)
+    this.#turns = turns
+    this.#slotsOf = slotsOf
+  }
+
+  /** In the same order for all, against deadlock. Resolves to the release, or undefined if the signal fires first. */
+  async acquire(identity: string, signal: AbortSignal): Promise<(() => void) | undefined> {
+    const releases: (() => void)[] = []
+    const release = () => {
+      for (const each of releases.toReversed()) each()
+    }
+    for (const slots of [this.#ofAgent(nameOf(identity)), this.#run, this.#turns]) {
+      const one = await slots.acquire(signal)
+      if (!one) {
+        release()
+        return undefined
+      }
+      releases.push(one)
+    }
+    return release
+  }
+
+  #ofAgent(name: string): Semaphore {
+    const slots = this.#agents.get(name) ?? new Semaphore(this.#slotsOf(name) ?? Number.POSITIVE_INFINITY)
+    this.#agents.set(name, slots)
+    return slots
   }
 }
 

@@ -50,10 +50,7 @@ async function settleJudgement(record: WorkspaceRecord, result: TurnResult, turn
   return undefined
 }
 
-interface Judged {
-  readonly verdict: Verdict
-  readonly text: string
-}
+type Judged = { readonly verdict: Verdict; readonly text: string }
 
 function checked({ task }: WorkspaceRecord, result: TurnResult): Judged {
   if (result.outcome === 'complete') return { verdict: 'accept', text: tail(result.text) }

@@ -25,6 +25,8 @@ export class Turn {
   readonly taken: EnvelopeId[] = []
   /** What the agent says that it waits for. */
   blocked: string | undefined
+  /** What the agent said last. */
+  activity: string | undefined
   /** What was wrong with its disk while it was taken, although it did not fail. */
   met: MachineCode | undefined
   readonly #host: RunAtWork
@@ -35,7 +37,6 @@ export class Turn {
   /** What of it the run was told, and when. */
   #metered = { tokens: 0, cost: 0 }
   #meteredAt: number
-  #activity: string | undefined
 
   constructor(host: RunAtWork, record: WorkspaceRecord, epoch: number) {
     this.#host = host
@@ -43,10 +44,6 @@ export class Turn {
     this.epoch = epoch
     this.began = host.clock.now()
     this.#meteredAt = this.began
-  }
-
-  get activity(): string | undefined {
-    return this.#activity
   }
 
   end(why: ParleyError): void {
@@ -157,8 +154,8 @@ export class Turn {
       // Told at the end of the turn again, where a failure counts.
       if (due) void this.meter(event.usage).catch(() => undefined)
     }
-    if (event.type === 'tool') this.#activity = lastLine(`${event.name} ${event.summary ?? ''}`)
-    else if (event.type !== 'usage') this.#activity = lastLine(event.text) ?? this.#activity
+    if (event.type === 'tool') this.activity = lastLine(`${event.name} ${event.summary ?? ''}`)
+    else if (event.type !== 'usage') this.activity = lastLine(event.text) ?? this.activity
     onEvent({ workspace, task: task.id, kind: facts.kind, event })
     changed()
   }

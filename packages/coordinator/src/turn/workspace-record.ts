@@ -36,11 +36,12 @@ export class WorkspaceRecord {
   readonly facts: WorkspaceFacts
   readonly task: PlannedTask
   readonly inbox: Inbox
+  /** The newest turn of which it is on record what it came to. */
+  settled = 0
   readonly #folders: RunFolders
   /** Pipes, sockets and devices that are on record. */
   readonly #special = new Set<string>()
   readonly #steadily: Steadily
-  #settled = 0
 
   constructor(
     run: RunHandle,
@@ -61,11 +62,6 @@ export class WorkspaceRecord {
 
   get workspace(): WorkspaceId {
     return this.worker.workspace
-  }
-
-  /** The newest turn of which it is on record what it came to. */
-  get settled(): number {
-    return this.#settled
   }
 
   /** The folder as it is, as a commit. What the task may not change is put back, and that is on record. */
@@ -132,8 +128,8 @@ export class WorkspaceRecord {
       resource_usage: view.value.unreported,
     })
     if (!created.ok) return created
-    invariant(turn.epoch >= this.#settled, 'turns of a workspace are recorded in their order')
-    if (turn.outcome !== 'kept') this.#settled = turn.epoch
+    invariant(turn.epoch >= this.settled, 'turns of a workspace are recorded in their order')
+    if (turn.outcome !== 'kept') this.settled = turn.epoch
     return ok(created.value.checkpoint)
   }
 

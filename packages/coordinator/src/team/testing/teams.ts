@@ -1,9 +1,9 @@
 // For tests of team files: texts in which a mark shows where a mistake is expected.
 import { commandKind } from '@parley/agents'
 import type { Result } from '@parley/core'
-import type { TeamProblem } from './problem.ts'
-import { teamReader } from './read.ts'
-import type { Team } from './team.ts'
+import type { TeamProblem } from '../problem.ts'
+import { teamReader } from '../read.ts'
+import type { Team } from '../team.ts'
 
 /** Files whose agents are commands, as far as this package knows. */
 export const { read: readTeam, schema: teamSchema } = teamReader([commandKind])
