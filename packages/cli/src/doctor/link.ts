@@ -2,13 +2,15 @@
 // who waits to be let in. Clocks of others cannot be seen from here: `parley ping` tells.
 import { join } from 'node:path'
 import type { Result } from '@parley/core'
-import type { Config, LinkLook, ProfilePaths } from '@parley/node'
+import type { Config, lookAtLink, ProfilePaths } from '@parley/node'
 import { asFailure } from '../failure.ts'
 import type { NodeStatus } from '../node/views.ts'
 import { plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
 import { type Finding, ok, type Probes, problem, warning } from './check.ts'
 import type { NodeCheck } from './node.ts'
+
+type LinkLook = ReturnType<typeof lookAtLink>
 
 const CHECK = 'link'
 const RESTART = 'When its runs can pause: parley down, then parley up.'
