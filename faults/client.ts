@@ -1,6 +1,6 @@
 // The clients of a node: they start runs, watch them, answer gates, and keep in the journal what they were told. They
 // live through every restart of the node, as people and programs do.
-import type { NodeClient } from '@parley/node'
+import type { NodeConnection } from '@parley/node/commands'
 import type { Dice } from '../sim/random.ts'
 import type { Journal, ToldRun } from './journal.ts'
 import { faultTimes } from './limits.ts'
@@ -45,7 +45,7 @@ export class Clients {
   /** What the node answers; undefined where it refuses, is away, or the answer is lost. */
   async ask<T>(
     what: string,
-    send: (client: NodeClient) => Promise<Answer<T>>,
+    send: (client: NodeConnection['client']) => Promise<Answer<T>>,
     refused: (code: string) => void = () => undefined,
   ): Promise<T | undefined> {
     const { client } = this.#world

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, type ParleyError, SystemClock, type Ticks, ticksPerMillisecond } from '@parley/core'
-import { connectNode, type NodeClient, type NodeConnection } from '@parley/node'
+import { connectNode, type NodeConnection } from '@parley/node/commands'
 import type { Bundled } from '@parley/node/testing'
 import { Control } from './control.ts'
 import { Disk } from './disk.ts'
@@ -91,7 +91,7 @@ export class World {
   }
 
   /** Undefined while there is none, or none that this driver is connected to. */
-  get client(): NodeClient | undefined {
+  get client(): NodeConnection['client'] | undefined {
     return this.#connection?.client
   }
 
@@ -102,7 +102,7 @@ export class World {
   }
 
   /** Resolves when there is a node to ask. */
-  async up(): Promise<NodeClient> {
+  async up(): Promise<NodeConnection['client']> {
     while (!this.#connection) await this.#waiting.promise
     return this.#connection.client
   }

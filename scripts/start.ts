@@ -5,8 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { NodeConnection } from '@parley/node'
-import { connectNode } from '@parley/node/commands'
+import { connectNode, type NodeConnection } from '@parley/node/commands'
 import { bundled, makeCurrent } from '@parley/node/testing'
 
 // A node that is started for this has nothing to do with other machines, whatever the profile says (ALP-TCP-01).

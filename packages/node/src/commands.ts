@@ -2,7 +2,7 @@
 // time that a short command takes is spent on reading code.
 
 export { turnsAbove } from '@parley/agents'
-export { connectNode } from './client.ts'
+export { connectNode, type NodeConnection } from './client.ts'
 export { chosenProfile, parleyHome, profilePaths } from './profile/paths.ts'
 export { readNodeFile } from './reach/node-file.ts'
 export { reachNode, unanswered } from './reach/reach.ts'

@@ -60,7 +60,9 @@ const OF_A_TURN = [
 /** A node is nobody's turn: the marker of one would have it ended with that turn, and its token is not the node's. */
 function nodeEnvironment({ home, profile }: ProfilePaths, env: Environment): Environment {
   const rest = Object.fromEntries(Object.entries(env).filter(([name]) => !OF_A_TURN.includes(name)))
-  return { ...rest, PARLEY_HOME: home, PARLEY_PROFILE: profile, PARLEY_STARTED: 'on-demand' }
+  const told = { PARLEY_HOME: home, PARLEY_PROFILE: profile, PARLEY_STARTED: 'on-demand' }
+  // glibc gives each of a dozen threads an arena, and what a start has freed stays in them. Agents do not inherit this.
+  return { MALLOC_ARENA_MAX: '2', ...rest, ...told }
 }
 
 /** How packages are resolved; nothing else of this process's own options is meant for it. */

@@ -1,16 +1,7 @@
 // All checks of `parley doctor`, in the order in which one rests on the other.
 import { homedir } from 'node:os'
-import {
-  agentDirectory,
-  chosenProfile,
-  keyProblem,
-  loadConfig,
-  lookAtLink,
-  lookAtRecord,
-  NODE_VERSION,
-  parleyHome,
-  profilePaths,
-} from '@parley/node'
+import { agentDirectory, keyProblem, loadConfig, lookAtLink, lookAtRecord, NODE_VERSION } from '@parley/node'
+import { chosenProfile, parleyHome, profilePaths } from '@parley/node/commands'
 import type { Context } from '../command.ts'
 import { teamProblems } from '../team-file.ts'
 import { agents, team } from './agents.ts'

@@ -1,6 +1,6 @@
 // Checks of the link (ALP): the key, the list of peers, where the node listens, and waiting strangers.
 import { join } from 'node:path'
-import type { Config, LinkLook } from '@parley/node'
+import type { Config, lookAtLink } from '@parley/node'
 import { asFailure } from '../failure.ts'
 import type { NodeStatus } from '../node/views.ts'
 import { plural } from '../render/format.ts'
@@ -8,6 +8,8 @@ import { oneLine } from '../render/text.ts'
 import { andMore } from '../render/trail.ts'
 import { type Finding, ok, problem, warning } from './check.ts'
 import type { NodeCheck, Scene } from './node.ts'
+
+type LinkLook = ReturnType<typeof lookAtLink>
 
 const CHECK = 'link'
 const RESTART = 'When its runs can pause: parley down, then parley up.'

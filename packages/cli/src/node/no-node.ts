@@ -38,7 +38,8 @@ export async function explained(
   flag: string | undefined,
   env: Environment['env'],
 ): Promise<ParleyError> {
-  const { keyProblem, loadConfig, readNodeFile } = await import('@parley/node')
+  const { keyProblem, loadConfig } = await import('@parley/node')
+  const { readNodeFile } = await import('@parley/node/commands')
   if (error.code === 'node_start_failed') {
     const config = loadConfig({ flags: { profile: flag }, env })
     if (!config.ok) return config.error

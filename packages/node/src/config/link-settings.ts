@@ -1,125 +1,114 @@
-// The settings of ALP and of the daily budget (ALP-TCP-01, ALP-BUD-01, ALP-BIO-01). The keys are those that other
-// implementations of ALP read from the same file; what only Parley knows stands beside them under `alp`.
+// The settings of ALP and of the daily budget (ALP-TCP-01, ALP-BUD-01, ALP-BIO-01). Other implementations of ALP read
+// `service.alp`, `network.host`, `alp.tcp_port`, `budget.daily_usd` and `public_bio` from the same places (section 26 of
+// the sheet); what only Parley knows stands beside them under `alp`.
 import { isIP } from 'node:net'
-import type { LinkConfig } from '@parley/link'
+import { Type } from '@parley/core'
+import { type LinkConfig, linkDefaults } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
-import { readFlag, readFolder } from './readings.ts'
-import type { Setting, SettingValues } from './settings.ts'
+import { agentName, folder, readInteger, type Setting, setting, yesOrNo } from './setting.ts'
+import type { SettingValues } from './settings.ts'
 
 /** Whether an ask of a peer begins at once, or waits for the owner of the node. */
-export const ASK_APPROVALS = ['auto', 'ask'] as const
-export type AskApproval = (typeof ASK_APPROVALS)[number]
+const ASK_APPROVALS = ['auto', 'ask'] as const
 
-const alp: Setting<boolean> = {
-  key: 'service.alp',
-  variable: 'PARLEY_SERVICE_ALP',
-  flag: 'service-alp',
-  fallback: true,
-  expected: 'true or false',
-  read: readFlag,
-  show: value => String(value),
-}
-
-const networkHost: Setting<string | undefined> = {
-  key: 'network.host',
-  variable: 'PARLEY_NETWORK_HOST',
-  override: 'ALPI_NETWORK_HOST',
-  flag: 'network-host',
-  fallback: undefined,
-  expected: 'an address or a name of this machine, without a port',
-  read: value => (typeof value === 'string' && (isIP(value) !== 0 || isHostName(value)) ? value : undefined),
-  show: value => value ?? null,
-}
-
-const alpTcpPort: Setting<number | undefined> = {
-  key: 'alp.tcp_port',
-  variable: 'PARLEY_ALP_TCP_PORT',
-  override: 'ALPI_ALP_TCP_PORT',
-  flag: 'alp-tcp-port',
-  fallback: undefined,
-  expected: 'a port from 1 to 65535, or 0 for one that is free',
-  read: readPort,
-  show: value => value ?? null,
-}
-
-const alpCallPort: Setting<number | undefined> = {
-  key: 'alp.call_port',
-  variable: 'PARLEY_ALP_CALL_PORT',
-  flag: 'alp-call-port',
-  fallback: undefined,
-  expected: 'a port from 1 to 65535, or 0 for one that is free',
-  read: readPort,
-  show: value => value ?? null,
-}
-
-const alpAgent: Setting<string | undefined> = {
-  key: 'alp.agent',
-  variable: 'PARLEY_ALP_AGENT',
-  flag: 'alp-agent',
-  fallback: undefined,
-  expected: 'the name of an agent or a preset, at most 64 characters',
-  read: value => (typeof value === 'string' && /^[\w.-]{1,64}$/.test(value) ? value : undefined),
-  show: value => value ?? null,
-}
-
-const alpProject: Setting<string | undefined> = {
-  key: 'alp.project',
-  variable: 'PARLEY_ALP_PROJECT',
-  flag: 'alp-project',
-  fallback: undefined,
-  expected: 'the absolute path of a folder',
-  read: readFolder,
-  show: value => value ?? null,
-}
-
-const alpApproval: Setting<AskApproval> = {
-  key: 'alp.approval',
-  variable: 'PARLEY_ALP_APPROVAL',
-  flag: 'alp-approval',
-  fallback: 'auto',
-  expected: `one of ${ASK_APPROVALS.join(', ')}`,
-  read: value => ASK_APPROVALS.find(each => each === value),
-  show: value => value,
-}
-
-/** Null: no cap. A slip that would lift the cap is a mistake here, though other implementations read it as no cap. */
-const dailyUsd: Setting<number | null> = {
-  key: 'budget.daily_usd',
-  variable: 'PARLEY_DAILY_USD',
-  flag: 'daily-usd',
-  fallback: null,
-  expected: `a number of US dollars, at most ${nodeLimits.dailyUsd}, or 0 for no cap`,
-  read: value => {
-    const number = typeof value === 'string' && /^\d{1,9}(?:\.\d{1,9})?$/.test(value) ? Number(value) : value
-    if (typeof number !== 'number' || !(number >= 0 && number <= nodeLimits.dailyUsd)) return undefined
-    return number === 0 ? null : number
-  },
-  show: value => value,
-}
-
-const publicBio: Setting<string | undefined> = {
-  key: 'public_bio',
-  variable: 'PARLEY_PUBLIC_BIO',
-  flag: 'public-bio',
-  fallback: undefined,
-  expected: `a text of at most ${nodeLimits.bioLength} characters`,
-  read: value => (typeof value === 'string' && value.length <= nodeLimits.bioLength ? value : undefined),
-  show: value => value ?? null,
+function port(
+  key: string,
+  about: { title: string; description: string; override?: string },
+): Setting<number | undefined> {
+  const { override, ...shown } = about
+  return setting<number | undefined>({
+    key,
+    ...(override !== undefined && { override }),
+    schema: Type.Integer({ minimum: 0, maximum: 65_535, ...shown }),
+    fallback: undefined,
+    expected: 'a port from 1 to 65535, or 0 for one that is free',
+    read: value => readInteger(value, 0, 65_535),
+  })
 }
 
 export const LINK_SETTINGS = {
-  alp,
-  networkHost,
-  alpTcpPort,
-  alpCallPort,
-  alpAgent,
-  alpProject,
-  alpApproval,
-  dailyUsd,
-  publicBio,
+  alp: yesOrNo('service.alp', true, {
+    title: 'ALP',
+    description: 'Whether other agents can reach this profile at all, over its Unix socket or the network.',
+  }),
+  networkHost: setting<string | undefined>({
+    key: 'network.host',
+    override: 'ALPI_NETWORK_HOST',
+    schema: Type.String({
+      minLength: 1,
+      maxLength: nodeLimits.hostLength,
+      title: 'Address',
+      description:
+        'The address or name that peers are told, and on which the node listens where the machine has it. Without it, and where the machine does not have it: an address of an overlay network or of the local network, if there is one.',
+    }),
+    fallback: undefined,
+    expected: 'an address or a name of this machine, without a port',
+    read: value => (typeof value === 'string' && (isIP(value) !== 0 || isHostName(value)) ? value : undefined),
+  }),
+  alpTcpPort: port('alp.tcp_port', {
+    override: 'ALPI_ALP_TCP_PORT',
+    title: 'TCP port',
+    description: `The port for peers on other machines. The profile \`default\` has ${linkDefaults.tcpPort} without it, others listen on no port. 0 takes one that is free.`,
+  }),
+  alpCallPort: port('alp.call_port', {
+    title: 'Call port',
+    description:
+      'A second port, on which pinned nodes call operations that their `allow` list names. Off unless it is set; 0 takes one that is free.',
+  }),
+  alpAgent: agentName('alp.agent', {
+    title: 'Answering agent',
+    description: 'The agent that answers peers: one of `agents`, or a preset. `default_agent` without it.',
+  }),
+  alpProject: folder('alp.project', 'the absolute path of a folder', {
+    title: 'Folder for answers',
+    description:
+      'The folder that the answering agent may read, as an absolute path. Without it an empty folder `desk` in the profile.',
+  }),
+  alpApproval: setting<(typeof ASK_APPROVALS)[number]>({
+    key: 'alp.approval',
+    schema: Type.Enum([...ASK_APPROVALS], {
+      default: 'auto',
+      title: 'Approval of asks',
+      description: 'auto: a peer that may ask is answered at once. ask: each ask waits for you at a gate.',
+    }),
+    fallback: 'auto',
+    expected: `one of ${ASK_APPROVALS.join(', ')}`,
+    read: value => ASK_APPROVALS.find(each => each === value),
+  }),
+  /** Null: no cap. A slip that would lift the cap is a mistake here, though other implementations read it as no cap. */
+  dailyUsd: setting<number | null>({
+    key: 'budget.daily_usd',
+    variable: 'PARLEY_DAILY_USD',
+    flag: 'daily-usd',
+    schema: Type.Number({
+      minimum: 0,
+      maximum: nodeLimits.dailyUsd,
+      title: 'Daily budget',
+      description:
+        'US dollars that all turns of the profile may cost in a day (UTC): your own and those for peers. 0, or nothing: no cap. A change applies at once.',
+    }),
+    fallback: null,
+    expected: `a number of US dollars, at most ${nodeLimits.dailyUsd}, or 0 for no cap`,
+    read: value => {
+      const number = typeof value === 'string' && /^\d{1,9}(?:\.\d{1,9})?$/.test(value) ? Number(value) : value
+      if (typeof number !== 'number' || !(number >= 0 && number <= nodeLimits.dailyUsd)) return undefined
+      return number === 0 ? null : number
+    },
+  }),
+  publicBio: setting<string | undefined>({
+    key: 'public_bio',
+    schema: Type.String({
+      maxLength: nodeLimits.bioLength,
+      title: 'Public bio',
+      description: 'One line about this agent that members of a workgroup see; they get the first 200 bytes of it.',
+    }),
+    fallback: undefined,
+    expected: `a text of at most ${nodeLimits.bioLength} characters`,
+    read: value => (typeof value === 'string' && value.length <= nodeLimits.bioLength ? value : undefined),
+  }),
 } as const
 
-/** For `planListening` of link. The environment has had its say in the values already. */
+/** For `planListening` of link. The values take the environment into account already. */
 export function linkConfig({
   alp: service,
   networkHost: host,
@@ -140,9 +129,4 @@ function isHostName(text: string): boolean {
     // Four numbers that are no address, and a port for example, are slips.
     !/^[\d.]+$/.test(text)
   )
-}
-
-function readPort(value: unknown): number | undefined {
-  const port = typeof value === 'string' && /^\d{1,5}$/.test(value) ? Number(value) : value
-  return Number.isInteger(port) && (port as number) >= 0 && (port as number) <= 65_535 ? (port as number) : undefined
 }

@@ -9,9 +9,9 @@ import { nodeLimits } from '../limits.ts'
 import { isPassphraseHash } from '../profile/passphrase.ts'
 import { chosenProfile, type Environment, type ProfilePaths, parleyHome, profilePaths } from '../profile/paths.ts'
 import { type ReadAgents, readAgents } from './agents.ts'
-import { AlpSchema, BudgetSchema, NetworkSchema, ServiceSchema } from './link-schema.ts'
-import { type ConfigFile, ConfigSchema, ProfileGatesSchema, TrailSchema } from './schema.ts'
-import { SETTINGS, type Setting, type SettingValues } from './settings.ts'
+import { type ConfigFile, ConfigSchema, namesIn } from './schema.ts'
+import type { Setting } from './setting.ts'
+import { SETTINGS, type SettingValues } from './settings.ts'
 import { type ConfigProblem, invalidConfig, readSource, type Source } from './source.ts'
 
 export interface ConfigValues extends SettingValues {
@@ -58,33 +58,13 @@ export function loadConfig(options: LoadOptions = {}): Result<Config> {
   if (!file.ok) return err(invalidConfig(file.error))
   const problems: ConfigProblem[] = [...file.value.problems]
   const entries: ConfigEntry[] = []
-  const pick = <T>(setting: Setting<T>): T => {
+  const pick = (setting: Setting<never>) => {
     const { value, from } = choose(setting, file.value, flags, env, problems)
     entries.push({ key: setting.key, value: setting.show(value), from })
     return value
   }
-  const settings: SettingValues = {
-    turns: pick(SETTINGS.turns),
-    logLevel: pick(SETTINGS.logLevel),
-    idleTimeoutMs: pick(SETTINGS.idleTimeoutMs),
-    defaultAgent: pick(SETTINGS.defaultAgent),
-    deployment: pick(SETTINGS.deployment),
-    trustedKeys: pick(SETTINGS.trustedKeys),
-    compactMs: pick(SETTINGS.compactMs),
-    warmMs: pick(SETTINGS.warmMs),
-    coldMs: pick(SETTINGS.coldMs),
-    replica: pick(SETTINGS.replica),
-    sign: pick(SETTINGS.sign),
-    alp: pick(SETTINGS.alp),
-    networkHost: pick(SETTINGS.networkHost),
-    alpTcpPort: pick(SETTINGS.alpTcpPort),
-    alpCallPort: pick(SETTINGS.alpCallPort),
-    alpAgent: pick(SETTINGS.alpAgent),
-    alpProject: pick(SETTINGS.alpProject),
-    alpApproval: pick(SETTINGS.alpApproval),
-    dailyUsd: pick(SETTINGS.dailyUsd),
-    publicBio: pick(SETTINGS.publicBio),
-  }
+  const picked = Object.entries(SETTINGS).map(([name, setting]) => [name, pick(setting as Setting<never>)])
+  const settings: SettingValues = Object.fromEntries(picked)
   if (problems.length > 0) return err(invalidConfig(problems.slice(0, nodeLimits.configProblems)))
   const { agents } = file.value
   const { confirm, ...gatesSaid } = file.value.value.gates ?? {}
@@ -167,8 +147,7 @@ function shapeProblems(source: Source, file: string): readonly ConfigProblem[] {
       .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
     const key = parts.join('.')
     if (expected === 'no such member') {
-      const known = parts.length === 1 ? TOP_KEYS : (NESTED_KEYS[parts[0]!] ?? [])
-      const meant = nearest(parts.at(-1)!, known)
+      const meant = nearest(parts.at(-1)!, namesIn(parts.length === 1 ? undefined : parts[0]))
       const message = `there is no setting ${JSON.stringify(key.slice(0, 80))}.${meant === undefined ? '' : ` Did you mean '${meant}'?`}`
       return { code: 'unknown_key', message, source: file, ...source.place(parts, 'key'), path: key }
     }
@@ -185,17 +164,6 @@ function shapeProblems(source: Source, file: string): readonly ConfigProblem[] {
 function noHash(source: string, place: ReturnType<Source['place']> | undefined): ConfigProblem {
   const message = 'gates.confirm must be a hash that `parley passphrase` wrote, never the passphrase itself.'
   return { code: 'bad_value', message, source, ...place, path: 'gates.confirm' }
-}
-
-const TOP_KEYS = Object.keys(ConfigSchema.properties)
-const NESTED_KEYS: Readonly<Record<string, readonly string[]>> = {
-  log: ['level'],
-  trail: Object.keys(TrailSchema.properties),
-  service: Object.keys(ServiceSchema.properties),
-  network: Object.keys(NetworkSchema.properties),
-  alp: Object.keys(AlpSchema.properties),
-  budget: Object.keys(BudgetSchema.properties),
-  gates: Object.keys(ProfileGatesSchema.properties),
 }
 
 interface Choice<T> {

@@ -1,71 +1,15 @@
-// The shape of config.yaml. The same schema checks a file and helps editors (schema/config.schema.json).
-import { durationPattern } from '@parley/agents'
+// The shape of config.yaml, made of its settings. The same schema checks a file and helps editors
+// (schema/config.schema.json).
 import { GatesSchema } from '@parley/coordinator'
 import { mapSchema, type Static, type TSchema, Type } from '@parley/core'
-import { DEPLOYMENT_MODEL } from '@parley/kernel'
-import { DEPLOYMENT_MODELS } from '@parley/trail/events'
 import { agentSchema, teamSchema } from '../agents/team-files.ts'
-import { nodeDefaults, nodeLimits } from '../limits.ts'
-import { LOG_LEVELS } from '../log/log.ts'
+import { nodeLimits } from '../limits.ts'
+import { object } from '../object.ts'
 import { PASSPHRASE_HASH } from '../profile/passphrase.ts'
-import { AlpSchema, BudgetSchema, NetworkSchema, PublicBio, ServiceSchema } from './link-schema.ts'
-
-const closed = { additionalProperties: false } as const
-
-const Duration = Type.String({ pattern: durationPattern })
-const Zero = [Type.Literal('0'), Type.Literal(0)]
-
-export const TrailSchema = Type.Object(
-  {
-    compact: Type.Optional(
-      Type.Union([Duration, ...Zero, Type.Literal('off'), Type.Literal(false)], {
-        default: '1m',
-        title: 'Compaction',
-        description:
-          'How long after its end a run leaves the log for files of its own: 0, 1m, 12h; at most 30d. off: only when `parley trail compact` asks for it.',
-      }),
-    ),
-    warm: Type.Optional(
-      Type.Union([Duration, ...Zero], {
-        default: '30d',
-        title: 'Warm retention',
-        description: 'How long after its end a run stays at hand before it goes to the cold tier.',
-      }),
-    ),
-    cold: Type.Optional(
-      Type.Union([Duration, Type.Literal('forever')], {
-        default: 'forever',
-        title: 'Cold retention',
-        description:
-          'How long an archive is kept in the cold tier, at least 1d, before it is deleted. forever: nothing is ever deleted.',
-      }),
-    ),
-    replica: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: nodeLimits.pathLength,
-        title: 'Replica',
-        description:
-          'A folder on another device for a second copy of the cold tier, as an absolute path. It must be there: one that is missing is never made.',
-      }),
-    ),
-    sign: Type.Optional(
-      Type.Boolean({
-        default: true,
-        title: 'Signatures',
-        description: 'Whether every entry is signed with the key of the profile.',
-      }),
-    ),
-  },
-  {
-    ...closed,
-    title: 'Record',
-    description: 'How the record of runs is kept; docs/guide/operations.md.',
-  },
-)
+import { SETTINGS } from './settings.ts'
 
 /** As in a team file, and what is for the profile alone. */
-export const ProfileGatesSchema = Type.Object(
+const ProfileGatesSchema = object(
   {
     ...GatesSchema.properties,
     confirm: Type.Optional(
@@ -78,86 +22,57 @@ export const ProfileGatesSchema = Type.Object(
       }),
     ),
   },
-  {
-    ...closed,
-    title: 'Gates',
-    description: 'Where a person is asked before work goes on, and how they answer.',
-  },
+  { title: 'Gates', description: 'Where a person is asked before work goes on, and how they answer.' },
 )
 
-export const ConfigSchema = Type.Object(
+/** The settings whose names have two parts stand in these. */
+const SECTIONS: Readonly<Record<string, { readonly title: string; readonly description: string }>> = {
+  log: { title: 'Log', description: 'What the node writes down about itself.' },
+  trail: { title: 'Record', description: 'How the record of runs is kept; docs/guide/operations.md.' },
+  service: { title: 'Services', description: 'What the node offers to others.' },
+  network: { title: 'Network', description: 'Where this machine can be reached.' },
+  alp: { title: 'ALP', description: 'How peers reach this profile, and who answers them; docs/guide/alp.md.' },
+  budget: { title: 'Budget', description: 'What the profile may spend; docs/guide/budgets.md.' },
+}
+
+const accepted = (title: string) =>
+  Type.Boolean({ title, description: 'A service of alpi that Parley does not have; accepted, without effect.' })
+
+/** By section; those of no section, and the sections themselves, under `''`. */
+const members: Record<string, Record<string, TSchema>> = { '': {} }
+for (const { key, schema } of [
+  ...Object.values(SETTINGS),
+  // ALP-UNIX-01: a configuration as the protocol's text has it is taken.
+  { key: 'service.gateway', schema: accepted('Gateway') },
+  { key: 'service.schedule', schema: accepted('Scheduler') },
+]) {
+  const [name, section = ''] = key.split('.').toReversed()
+  members[section] ??= {}
+  members[section][name!] = Type.Optional(schema)
+  if (section !== '') members['']![section] = Type.Optional(object(members[section], SECTIONS[section]))
+}
+
+export const ConfigSchema = object(
   {
-    turns: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: nodeLimits.turns,
-        default: nodeDefaults.turns,
-        title: 'Turns at once',
-        description: 'How many turns of agents may run at once, over all runs.',
-      }),
-    ),
-    log: Type.Optional(
-      Type.Object(
-        {
-          level: Type.Optional(
-            Type.Enum([...LOG_LEVELS], {
-              default: nodeDefaults.logLevel,
-              title: 'Log level',
-              description: 'What is written to logs/node.log: this and everything more serious.',
-            }),
-          ),
-        },
-        { ...closed, title: 'Log', description: 'What the node writes down about itself.' },
-      ),
-    ),
-    idle_timeout: Type.Optional(
-      Type.Union([Type.String({ pattern: durationPattern }), Type.Literal('0'), Type.Literal(0)], {
-        default: '10m',
-        title: 'Idle timeout',
-        description:
-          'A node that was started on demand stops after this long without runs and without clients: 10m, 1h30m, 90s. 0 means never.',
-      }),
-    ),
-    default_agent: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 64,
-        title: 'Default agent',
-        description: 'The agent that solves an intent without a team file: one of `agents`, or a preset.',
-      }),
-    ),
-    deployment: Type.Optional(
-      Type.Enum([...DEPLOYMENT_MODELS, ...DEPLOYMENT_MODELS.map(model => model.replaceAll('-', '_'))], {
-        default: DEPLOYMENT_MODEL,
-        title: 'Deployment model',
-        description:
-          'What the node vouches for: single-runtime (access control and file modes), shared-infrastructure (and content encrypted at rest), zero-trust (and a key for each workspace). docs/guide/security.md says what each protects.',
-      }),
-    ),
-    trusted_keys: Type.Optional(
-      Type.Array(Type.String({ minLength: 44, maxLength: 44 }), {
-        maxItems: nodeLimits.trustedKeys,
-        title: 'Trusted keys',
-        description:
-          'Public keys of others whose exported runs may be imported without naming a key, as `parley trail keys` shows them.',
-      }),
-    ),
-    trail: Type.Optional(TrailSchema),
-    service: Type.Optional(ServiceSchema),
-    network: Type.Optional(NetworkSchema),
-    alp: Type.Optional(AlpSchema),
-    budget: Type.Optional(BudgetSchema),
-    public_bio: Type.Optional(PublicBio),
+    ...members[''],
     gates: Type.Optional(ProfileGatesSchema),
     agents: Type.Optional(mapSchema(Type.Unknown())),
   },
   {
-    ...closed,
     title: 'Parley configuration',
     description: 'config.yaml of a profile. The environment (PARLEY_…) and flags go before it.',
   },
 )
-export type ConfigFile = Static<typeof ConfigSchema>
+/** What of it is no setting. */
+export interface ConfigFile {
+  readonly gates?: Static<typeof ProfileGatesSchema>
+}
+
+/** The names that may stand in a section; those of the whole file without one. */
+export function namesIn(section: string | undefined): readonly string[] {
+  if (section === undefined) return Object.keys(ConfigSchema.properties)
+  return Object.keys(section === 'gates' ? ProfileGatesSchema.properties : (members[section] ?? {}))
+}
 
 /** config.yaml for editors, as JSON. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {
@@ -167,8 +82,7 @@ export function configJsonSchema(): Readonly<Record<string, unknown>> {
     title: 'Agents',
     description: 'Agents by name, in the format of the agents of a team file.',
   }
-  const whole = { ...ConfigSchema, properties: { ...ConfigSchema.properties, agents } }
-  return jsonSchema(whole)
+  return jsonSchema({ ...ConfigSchema, properties: { ...ConfigSchema.properties, agents } })
 }
 
 /** A team file for editors, as JSON. */

@@ -1,93 +1,93 @@
-// The settings that have a single value: how each is named in the file, the environment and on the command line, and
-// what it may be.
-import { parseDuration } from '@parley/agents'
+// The settings that have a single value. Those of the record say when runs leave the log, how long they are kept where,
+// the second copy, signatures (W-TRAIL-26, -28).
+import { durationPattern } from '@parley/agents'
+import { Type } from '@parley/core'
 import { DEPLOYMENT_MODEL, deploymentModel } from '@parley/kernel'
 import { isPublicKey } from '@parley/keys'
 import { DEPLOYMENT_MODELS, type DeploymentModel } from '@parley/trail/events'
 import { nodeDefaults, nodeLimits } from '../limits.ts'
 import { LOG_LEVELS, type LogLevel } from '../log/log.ts'
 import { LINK_SETTINGS } from './link-settings.ts'
-import { TRAIL_SETTINGS } from './trail-settings.ts'
+import {
+  agentName,
+  durationText,
+  folder,
+  readDuration,
+  readInteger,
+  type Setting,
+  setting,
+  yesOrNo,
+} from './setting.ts'
 
-export interface Setting<T> {
-  /** The name in config.yaml, with dots. */
-  readonly key: string
-  readonly variable: string
-  /** A variable that other programs know too; it goes before ours. */
-  readonly override?: string
-  readonly flag: string
-  readonly fallback: T
-  /** What it must be, in words. */
-  readonly expected: string
-  /** From text, or from a value of the file; undefined for what it cannot be. */
-  read(value: unknown): T | undefined
-  /** As it is shown to people. */
-  show(value: T): string | number | null
-}
+const Duration = Type.String({ pattern: durationPattern })
+const Zero = [Type.Literal('0'), Type.Literal(0)]
 
-const turns: Setting<number> = {
+const turns = setting<number>({
   key: 'turns',
-  variable: 'PARLEY_TURNS',
-  flag: 'turns',
+  schema: Type.Integer({
+    minimum: 1,
+    maximum: nodeLimits.turns,
+    default: nodeDefaults.turns,
+    title: 'Turns at once',
+    description: 'How many turns of agents may run at once, over all runs.',
+  }),
   fallback: nodeDefaults.turns,
   expected: `a whole number from 1 to ${nodeLimits.turns}`,
-  read: value => {
-    const number = typeof value === 'string' && /^\d{1,6}$/.test(value) ? Number(value) : value
-    return Number.isInteger(number) && (number as number) >= 1 && (number as number) <= nodeLimits.turns
-      ? (number as number)
-      : undefined
-  },
-  show: value => value,
-}
+  read: value => readInteger(value, 1, nodeLimits.turns),
+})
 
-const logLevel: Setting<LogLevel> = {
+const logLevel = setting<LogLevel>({
   key: 'log.level',
-  variable: 'PARLEY_LOG_LEVEL',
-  flag: 'log-level',
+  schema: Type.Enum([...LOG_LEVELS], {
+    default: nodeDefaults.logLevel,
+    title: 'Log level',
+    description: 'What is written to logs/node.log: this and everything more serious.',
+  }),
   fallback: nodeDefaults.logLevel,
   expected: `one of ${LOG_LEVELS.join(', ')}`,
   read: value => LOG_LEVELS.find(level => level === value),
-  show: value => value,
-}
+})
 
-const idleTimeoutMs: Setting<number> = {
+const idleTimeoutMs = setting<number>({
   key: 'idle_timeout',
-  variable: 'PARLEY_IDLE_TIMEOUT',
-  flag: 'idle-timeout',
+  schema: Type.Union([Duration, ...Zero], {
+    default: '10m',
+    title: 'Idle timeout',
+    description:
+      'A node that was started on demand stops after this long without runs and without clients: 10m, 1h30m, 90s. 0 means never.',
+  }),
   fallback: nodeDefaults.idleTimeoutMs,
   expected: 'a duration such as 10m, 1h30m or 90s, at most 720h, or 0 for never',
-  read: value => {
-    if (value === 0 || value === '0') return 0
-    const ms = typeof value === 'string' ? parseDuration(value) : undefined
-    return ms !== undefined && ms <= nodeLimits.idleTimeoutMs ? ms : undefined
-  },
-  show: durationText,
-}
+  read: value => readDuration(value, nodeLimits.idleTimeoutMs),
+  show: value => durationText(value, false),
+})
 
-const defaultAgent: Setting<string | undefined> = {
-  key: 'default_agent',
-  variable: 'PARLEY_DEFAULT_AGENT',
-  flag: 'default-agent',
-  fallback: undefined,
-  expected: 'the name of an agent or a preset, at most 64 characters',
-  read: value => (typeof value === 'string' && /^[\w.-]{1,64}$/.test(value) ? value : undefined),
-  show: value => value ?? null,
-}
+const defaultAgent = agentName('default_agent', {
+  title: 'Default agent',
+  description: 'The agent that solves an intent without a team file: one of `agents`, or a preset.',
+})
 
-const deployment: Setting<DeploymentModel> = {
+const deployment = setting<DeploymentModel>({
   key: 'deployment',
-  variable: 'PARLEY_DEPLOYMENT',
-  flag: 'deployment',
+  schema: Type.Enum([...DEPLOYMENT_MODELS, ...DEPLOYMENT_MODELS.map(model => model.replaceAll('-', '_'))], {
+    default: DEPLOYMENT_MODEL,
+    title: 'Deployment model',
+    description:
+      'What the node vouches for: single-runtime (access control and file modes), shared-infrastructure (and content encrypted at rest), zero-trust (and a key for each workspace). docs/guide/security.md says what each protects.',
+  }),
   fallback: DEPLOYMENT_MODEL,
   expected: `one of ${DEPLOYMENT_MODELS.join(', ')}`,
   read: value => (typeof value === 'string' ? deploymentModel(value) : undefined),
-  show: value => value,
-}
+})
 
-const trustedKeys: Setting<readonly string[]> = {
+const trustedKeys = setting<readonly string[]>({
   key: 'trusted_keys',
-  variable: 'PARLEY_TRUSTED_KEYS',
-  flag: 'trusted-keys',
+  schema: Type.Array(Type.String({ minLength: 44, maxLength: 44 }), {
+    maxItems: nodeLimits.trustedKeys,
+    title: 'Trusted keys',
+    description:
+      'Public keys of others whose exported runs may be imported without naming a key, as `parley trail keys` shows them.',
+  }),
   fallback: [],
   expected: `up to ${nodeLimits.trustedKeys} public keys as \`parley trail keys\` shows them`,
   read: value => {
@@ -96,7 +96,63 @@ const trustedKeys: Setting<readonly string[]> = {
     return keys.every(key => typeof key === 'string' && isPublicKey(key)) ? (keys as string[]) : undefined
   },
   show: value => (value.length > 0 ? value.join(' ') : null),
-}
+})
+
+const compactMs = setting<number | null>({
+  key: 'trail.compact',
+  schema: Type.Union([Duration, ...Zero, Type.Literal('off'), Type.Literal(false)], {
+    default: '1m',
+    title: 'Compaction',
+    description:
+      'How long after its end a run leaves the log for files of its own: 0, 1m, 12h; at most 30d. off: only when `parley trail compact` asks for it.',
+  }),
+  fallback: nodeDefaults.compactMs,
+  expected: 'how long after the end of a run, such as 0, 1m or 12h, at most 30d, or off',
+  read: value => (value === 'off' || value === false ? null : readDuration(value, nodeLimits.compactMs)),
+  show: value => (value === null ? 'off' : durationText(value, true)),
+})
+
+const warmMs = setting<number>({
+  key: 'trail.warm',
+  schema: Type.Union([Duration, ...Zero], {
+    default: '30d',
+    title: 'Warm retention',
+    description: 'How long after its end a run stays at hand before it goes to the cold tier.',
+  }),
+  fallback: nodeDefaults.warmMs,
+  expected: 'a duration such as 30d or 12h, at most 36500d',
+  read: value => readDuration(value, nodeLimits.retentionMs),
+  show: value => durationText(value, true),
+})
+
+const coldMs = setting<number | null>({
+  key: 'trail.cold',
+  schema: Type.Union([Duration, Type.Literal('forever')], {
+    default: 'forever',
+    title: 'Cold retention',
+    description:
+      'How long an archive is kept in the cold tier, at least 1d, before it is deleted. forever: nothing is ever deleted.',
+  }),
+  fallback: null,
+  expected: 'a duration from 1d to 36500d, or forever',
+  read: value => {
+    if (value === 'forever') return null
+    const ms = readDuration(value, nodeLimits.retentionMs)
+    return ms !== undefined && ms >= nodeLimits.coldLeastMs ? ms : undefined
+  },
+  show: value => (value === null ? 'forever' : durationText(value, true)),
+})
+
+const replica = folder('trail.replica', 'the absolute path of a folder, by all means on another device', {
+  title: 'Replica',
+  description:
+    'A folder on another device for a second copy of the cold tier, as an absolute path. It must be there: one that is missing is never made.',
+})
+
+const sign = yesOrNo('trail.sign', true, {
+  title: 'Signatures',
+  description: 'Whether every entry is signed with the key of the profile.',
+})
 
 export const SETTINGS = {
   turns,
@@ -105,21 +161,14 @@ export const SETTINGS = {
   defaultAgent,
   deployment,
   trustedKeys,
-  ...TRAIL_SETTINGS,
+  compactMs,
+  warmMs,
+  coldMs,
+  replica,
+  sign,
   ...LINK_SETTINGS,
 } as const
 
 export type SettingValues = {
   readonly [K in keyof typeof SETTINGS]: (typeof SETTINGS)[K] extends Setting<infer T> ? T : never
-}
-
-function durationText(ms: number): string {
-  if (ms === 0) return '0'
-  const parts = [
-    [Math.floor(ms / 3_600_000), 'h'],
-    [Math.floor(ms / 60_000) % 60, 'm'],
-    [Math.floor(ms / 1000) % 60, 's'],
-    [ms % 1000, 'ms'],
-  ] as const
-  return parts.map(([number, unit]) => (number === 0 ? '' : `${number}${unit}`)).join('')
 }

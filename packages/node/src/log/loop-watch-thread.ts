@@ -2,7 +2,7 @@
 // looking into the main thread costs that thread time as well.
 import { appendFileSync } from 'node:fs'
 import type { Profiler } from 'node:inspector'
-import { Session } from 'node:inspector/promises'
+import type { Session } from 'node:inspector/promises'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -55,7 +55,8 @@ function tellFile(ms: number, stack: readonly string[]): void {
  * the system, such as reading a file that is on a disk which does not answer.
  */
 async function stackOfMain(beat: number): Promise<readonly string[]> {
-  const session = new Session()
+  const inspector = await import('node:inspector/promises')
+  const session = new inspector.Session()
   try {
     session.connectToMainThread()
     const profile = sample(session, beat)

@@ -27,7 +27,7 @@ export function watchLoop(log: NodeLog, level: LogLevel, file: string | undefine
   const worker = new Worker(threadFile, {
     name: 'loop watch',
     execArgv: ['--disable-warning=ExperimentalWarning'],
-    resourceLimits: { maxOldGenerationSizeMb: nodeLimits.watchMemoryMiB },
+    resourceLimits: { maxOldGenerationSizeMb: nodeLimits.watchMemoryMiB, maxYoungGenerationSizeMb: 1 },
     workerData: { beats, file } satisfies WatchData,
   })
   const timer = setInterval(() => {

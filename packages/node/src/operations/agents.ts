@@ -1,25 +1,17 @@
 // /agents: what can take a turn here without a team file.
-import { operation } from '@parley/call'
 import { Type } from '@parley/core'
-import { type AgentDirectory, AgentViewSchema } from '../agents/directory.ts'
-import { closed, forOwner, SearchPath } from './spec.ts'
+import { AgentViewSchema } from '../agents/directory.ts'
+import { object } from '../object.ts'
+import type { OperationDeps } from './deps.ts'
+import { query, SearchPath } from './spec.ts'
 
-export interface AgentDeps {
-  readonly agents: AgentDirectory
-}
-
-export function agentService({ agents }: AgentDeps) {
+export function agentService({ agents }: OperationDeps) {
   return {
-    '/agents/list': operation(
-      {
-        name: '/agents/list',
-        opType: 'query',
-        description: 'Configured agents and presets: whether their programs are there, and what they need.',
-        inputSchema: Type.Object({ path: Type.Optional(SearchPath) }, closed),
-        outputSchema: Type.Object({ agents: Type.Array(AgentViewSchema) }, closed),
-        accessControl: forOwner,
-      },
-      async ({ path }) => ({ agents: [...(await agents.list(path))] }),
-    ),
+    '/agents/list': query({
+      description: 'Configured agents and presets: whether their programs are there, and what they need.',
+      input: object({ path: Type.Optional(SearchPath) }),
+      output: object({ agents: Type.Array(AgentViewSchema) }),
+      handle: async ({ path }) => ({ agents: [...(await agents.list(path))] }),
+    }),
   }
 }

@@ -1,16 +1,23 @@
 // /gates, /escalations: everything that waits for a person, and their answers.
-import { operation } from '@parley/call'
 import { type Coordination, GateViewSchema } from '@parley/coordinator'
 import { mapSchema, refuse, Type } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
-import type { AnswerPassphrase } from '../profile/passphrase.ts'
-import { caller } from './caller.ts'
-import { answered, closed, forOwner, Reason, RunText, refusals, streamed, told } from './spec.ts'
-
-export interface GateDeps {
-  readonly coordinator: Coordination
-  readonly passphrase: Pick<AnswerPassphrase, 'check' | 'change' | 'required'>
-}
+import { object } from '../object.ts'
+import type { OperationDeps } from './deps.ts'
+import {
+  ACT,
+  answered,
+  answerOf,
+  caller,
+  FOUND,
+  mutation,
+  query,
+  Reason,
+  RunText,
+  streamed,
+  subscription,
+  told,
+} from './spec.ts'
 
 /** Never on the trail: it goes no further than this file. */
 export const Passphrase = Type.String({
@@ -24,92 +31,60 @@ const Waiting = Type.String({
   maxLength: 160,
   description: 'The id of what waits or of its run, the beginning of it if that is unique, or `last`',
 })
-const List = Type.Object({ gates: Type.Array(GateViewSchema) }, closed)
-const OfRun = Type.Object({ run: Type.Optional(RunText) }, closed)
-const ANSWER_REFUSALS = refusals(
-  ...PASSPHRASE_REFUSALS,
-  'not_found',
-  'ambiguous',
-  'invalid_state',
-  'invalid_argument',
-  'permission_denied',
-  'trail_unavailable',
-  'trail_damaged',
-)
+const List = object({ gates: Type.Array(GateViewSchema) })
+const OfRun = object({ run: Type.Optional(RunText) })
+const ANSWER_REFUSALS = [...PASSPHRASE_REFUSALS, ...ACT]
 
-export function gateService({ coordinator, passphrase: confirmed }: GateDeps) {
+export function gateService({ coordinator, passphrase: confirmed }: OperationDeps) {
   const list = async (run: string | undefined, kind?: 'question') => {
-    const found = run === undefined ? undefined : answered(await told(coordinator.runs.find(run)))
+    const found = run === undefined ? undefined : await answerOf(coordinator.runs.find(run))
     const gates = await told(coordinator.gates.list(found))
     return { gates: gates.filter(gate => kind === undefined || gate.kind === kind) }
   }
   return {
-    '/gates/list': operation(
-      {
-        name: '/gates/list',
-        opType: 'query',
-        description: 'Everything that waits for a person, the oldest first; of one run, if one is named.',
-        inputSchema: OfRun,
-        outputSchema: List,
-        accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'trail_unavailable', 'trail_damaged'),
-      },
-      ({ run }) => list(run),
-    ),
-    '/gates/find': operation(
-      {
-        name: '/gates/find',
-        opType: 'query',
-        description:
-          'What is meant by a name: one gate or question, or the tasks of a plan that wait. Without one, the only thing that waits.',
-        inputSchema: Type.Object({ name: Type.Optional(Waiting), kind: GateViewSchema.properties.kind }, closed),
-        outputSchema: List,
-        accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'invalid_state', 'trail_unavailable', 'trail_damaged'),
-      },
-      async ({ name, kind }) => ({ gates: [...answered(await told(coordinator.gates.find(name, kind)))] }),
-    ),
-    '/gates/watch': operation(
-      {
-        name: '/gates/watch',
-        opType: 'subscription',
-        description: 'Everything that waits for a person, as it is and again after each change.',
-        inputSchema: Type.Object({}, closed),
-        outputSchema: List,
-        accessControl: forOwner,
-        errorSchemas: refusals('unavailable', 'trail_unavailable', 'trail_damaged'),
-      },
-      async function* (_input, { signal }) {
+    '/gates/list': query({
+      description: 'Everything that waits for a person, the oldest first; of one run, if one is named.',
+      input: OfRun,
+      output: List,
+      refuses: [...FOUND, 'trail_unavailable', 'trail_damaged'],
+      handle: ({ run }) => list(run),
+    }),
+    '/gates/find': query({
+      description:
+        'What is meant by a name: one gate or question, or the tasks of a plan that wait. Without one, the only thing that waits.',
+      input: object({ name: Type.Optional(Waiting), kind: GateViewSchema.properties.kind }),
+      output: List,
+      refuses: [...FOUND, 'invalid_state', 'trail_unavailable', 'trail_damaged'],
+      handle: async ({ name, kind }) => ({ gates: [...(await answerOf(coordinator.gates.find(name, kind)))] }),
+    }),
+    '/gates/watch': subscription({
+      description: 'Everything that waits for a person, as it is and again after each change.',
+      input: object({}),
+      output: List,
+      refuses: ['unavailable', 'trail_unavailable', 'trail_damaged'],
+      async *handle(_input, { signal }) {
         for await (const gates of streamed(coordinator.gates.watch(signal))) yield { gates: [...gates] }
       },
-    ),
-    '/gates/respond': operation(
-      {
-        name: '/gates/respond',
-        opType: 'mutation',
-        description:
-          'Answers a gate. A run stands for the tasks of its plan that wait; each of them is answered by itself.',
-        inputSchema: Type.Object(
-          {
-            gate: Waiting,
-            decision: Type.Enum(['approve', 'reject', 'modify']),
-            changes: Type.Optional(
-              Type.Unsafe<Record<string, unknown>>({
-                ...mapSchema(Type.Unknown()),
-                maxProperties: 16,
-                description: 'For `modify`: the fields that change',
-              }),
-            ),
-            reason: Type.Optional(Reason),
-            passphrase: Type.Optional(Passphrase),
-          },
-          closed,
+    }),
+    '/gates/respond': mutation({
+      description:
+        'Answers a gate. A run stands for the tasks of its plan that wait; each of them is answered by itself.',
+      input: object({
+        gate: Waiting,
+        decision: Type.Enum(['approve', 'reject', 'modify']),
+        changes: Type.Optional(
+          Type.Unsafe<Record<string, unknown>>({
+            ...mapSchema(Type.Unknown()),
+            maxProperties: 16,
+            description: 'For `modify`: the fields that change',
+          }),
         ),
-        outputSchema: Type.Object({ run: Type.String(), gates: Type.Array(Type.String()) }, closed),
-        accessControl: forOwner,
-        errorSchemas: ANSWER_REFUSALS,
-      },
-      async ({ gate, decision, changes, reason, passphrase }, { identity }) => {
+        reason: Type.Optional(Reason),
+        passphrase: Type.Optional(Passphrase),
+      }),
+      output: object({ run: Type.String(), gates: Type.Array(Type.String()) }),
+      refuses: ANSWER_REFUSALS,
+      handle: async ({ gate, decision, changes, reason, passphrase }, { identity }) => {
         answered(await confirmed.check(passphrase))
         const why = reason === undefined ? {} : { reason }
         const principal = caller(identity)
@@ -120,61 +95,43 @@ export function gateService({ coordinator, passphrase: confirmed }: GateDeps) {
         if (!changes) return answered(refuse('invalid_argument', 'Say what is to change.'))
         return listed(await told(coordinator.gates.respond(gate, { decision, changes, ...why, principal })))
       },
-    ),
-    '/gates/passphrase': operation(
-      {
-        name: '/gates/passphrase',
-        opType: 'mutation',
-        description:
-          'Sets the passphrase that answers need from now on, or takes it away where none is given. One that is set is needed for that.',
-        inputSchema: Type.Object({ passphrase: Type.Optional(Passphrase), present: Type.Optional(Passphrase) }, closed),
-        outputSchema: Type.Object({ required: Type.Boolean() }, closed),
-        accessControl: forOwner,
-        errorSchemas: refusals(...PASSPHRASE_REFUSALS, 'invalid_argument', 'invalid_config', 'profile_unusable'),
-      },
-      async ({ passphrase, present }) => {
+    }),
+    '/gates/passphrase': mutation({
+      description:
+        'Sets the passphrase that answers need from now on, or takes it away where none is given. One that is set is needed for that.',
+      input: object({ passphrase: Type.Optional(Passphrase), present: Type.Optional(Passphrase) }),
+      output: object({ required: Type.Boolean() }),
+      refuses: [...PASSPHRASE_REFUSALS, 'invalid_argument', 'invalid_config', 'profile_unusable'],
+      handle: async ({ passphrase, present }) => {
         answered(await confirmed.change(passphrase, present))
         return { required: confirmed.required }
       },
-    ),
-    '/escalations/list': operation(
-      {
-        name: '/escalations/list',
-        opType: 'query',
-        description: 'Questions of agents that wait for a person.',
-        inputSchema: OfRun,
-        outputSchema: List,
-        accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'trail_unavailable', 'trail_damaged'),
-      },
-      ({ run }) => list(run, 'question'),
-    ),
-    '/escalations/respond': operation(
-      {
-        name: '/escalations/respond',
-        opType: 'mutation',
-        description: 'Answers a question: with words, by ending the work, or by leaving it to the coordinator.',
-        inputSchema: Type.Object(
-          {
-            question: Waiting,
-            answer: Type.Enum(['envelope', 'abort', 'delegate']),
-            text: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.replyLength })),
-            passphrase: Type.Optional(Passphrase),
-          },
-          closed,
-        ),
-        outputSchema: Type.Object({ run: Type.String() }, closed),
-        accessControl: forOwner,
-        errorSchemas: ANSWER_REFUSALS,
-      },
-      async ({ question, answer, text, passphrase }, { identity }) => {
+    }),
+    '/escalations/list': query({
+      description: 'Questions of agents that wait for a person.',
+      input: OfRun,
+      output: List,
+      refuses: [...FOUND, 'trail_unavailable', 'trail_damaged'],
+      handle: ({ run }) => list(run, 'question'),
+    }),
+    '/escalations/respond': mutation({
+      description: 'Answers a question: with words, by ending the work, or by leaving it to the coordinator.',
+      input: object({
+        question: Waiting,
+        answer: Type.Enum(['envelope', 'abort', 'delegate']),
+        text: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.replyLength })),
+        passphrase: Type.Optional(Passphrase),
+      }),
+      output: object({ run: Type.String() }),
+      refuses: ANSWER_REFUSALS,
+      handle: async ({ question, answer, text, passphrase }, { identity }) => {
         answered(await confirmed.check(passphrase))
         const principal = caller(identity)
-        if (answer !== 'envelope') return answered(await told(coordinator.gates.reply(question, { answer, principal })))
+        if (answer !== 'envelope') return await answerOf(coordinator.gates.reply(question, { answer, principal }))
         if (text === undefined) return answered(refuse('invalid_argument', 'A reply needs a text.'))
-        return answered(await told(coordinator.gates.reply(question, { answer, text, principal })))
+        return await answerOf(coordinator.gates.reply(question, { answer, text, principal }))
       },
-    ),
+    }),
   }
 }
 

@@ -1,7 +1,5 @@
 // /link: who this profile is to others, and calling peers (ALP-PING, ALP-ASK, ALP-CANCEL).
 import { randomBytes } from 'node:crypto'
-import { operation } from '@parley/call'
-import type { Coordination } from '@parley/coordinator'
 import { type Result, refuse, Type, ticksPerMillisecond } from '@parley/core'
 import {
   cancelAsk,
@@ -12,22 +10,14 @@ import {
   ping,
   type Target,
 } from '@parley/link'
-import type { Config } from '../config/load.ts'
 import { nodeLimits } from '../limits.ts'
 import { type AskInput, asked } from '../link/asked.ts'
 import { callPeer } from '../link/calling.ts'
 import { refusalOf } from '../link/failure.ts'
-import type { NodeLink } from '../link/node-link.ts'
-import type { NodeLog } from '../log/log.ts'
-import { type RotationParts, rotateKey } from '../profile/key-rotation.ts'
-import { answered, Count, callError, closed, forOwner, Nothing, refusals, streamed, told } from './spec.ts'
-
-export interface LinkDeps extends RotationParts {
-  readonly config: Pick<Config, 'paths'>
-  readonly coordinator: Pick<Coordination, 'users' | 'held'>
-  readonly link: NodeLink
-  readonly log: Pick<NodeLog, 'warn'>
-}
+import { object } from '../object.ts'
+import { rotateKey } from '../profile/key-rotation.ts'
+import type { OperationDeps } from './deps.ts'
+import { answered, answerOf, Count, callError, mutation, Nothing, query, streamed, subscription } from './spec.ts'
 
 const PeerId = Type.String({ minLength: 1, maxLength: 256, description: 'Its id in the peer list' })
 const Session = Type.String({ maxLength: 256 })
@@ -36,18 +26,15 @@ const Timeout = Type.Integer({
   maximum: nodeLimits.peerTimeoutMs,
   description: 'Milliseconds for connecting and for each message',
 })
-const KeySchema = Type.Object({ pubkey: Type.String(), fingerprint: Type.String() }, closed)
+const KeySchema = object({ pubkey: Type.String(), fingerprint: Type.String() })
 const Spoken = Type.String({ description: 'Eight groups of digits that two people compare aloud' })
 const Invitation = Type.String({ description: 'The line that others paste to pin this profile' })
 
 export const ListeningSchema = Type.Array(
-  Type.Object(
-    {
-      carrier: Type.Enum(['unix', 'tcp', 'call']),
-      at: Type.String({ description: 'A path, or `host:port`' }),
-    },
-    closed,
-  ),
+  object({
+    carrier: Type.Enum(['unix', 'tcp', 'call']),
+    at: Type.String({ description: 'A path, or `host:port`' }),
+  }),
 )
 
 /** Those of a call on its way to a peer and back. */
@@ -68,7 +55,7 @@ const calling = [
   'peer_refused',
 ] as const
 
-export function linkService(deps: LinkDeps) {
+export function linkService(deps: OperationDeps) {
   const { link, clock, log, config } = deps
   const reach = (peer: string): { readonly client: LinkClient; readonly target: Target } => ({
     client: answered(link.client()),
@@ -79,57 +66,41 @@ export function linkService(deps: LinkDeps) {
     throw callError(refusalOf(peer, said.error))
   }
   return {
-    '/link/identity': operation(
-      {
-        name: '/link/identity',
-        opType: 'query',
-        description: 'Who this profile is to others, where it is reached, and the line that they paste to pin it.',
-        inputSchema: Nothing,
-        outputSchema: Type.Object(
-          {
-            profile: Type.String(),
-            pubkey: Type.String(),
-            fingerprint: Type.String(),
-            spoken: Spoken,
-            invitation: Invitation,
-            listening: ListeningSchema,
-          },
-          closed,
-        ),
-        accessControl: forOwner,
-        errorSchemas: refusals('key_unusable'),
-      },
-      () => ({
+    '/link/identity': query({
+      description: 'Who this profile is to others, where it is reached, and the line that they paste to pin it.',
+      input: Nothing,
+      output: object({
+        profile: Type.String(),
+        pubkey: Type.String(),
+        fingerprint: Type.String(),
+        spoken: Spoken,
+        invitation: Invitation,
+        listening: ListeningSchema,
+      }),
+      refuses: ['key_unusable'],
+      handle: () => ({
         profile: config.paths.profile,
         ...answered(link.identity()),
         listening: link.listening.map(each => ({ ...each })),
       }),
-    ),
-    '/link/rotate-key': operation(
-      {
-        name: '/link/rotate-key',
-        opType: 'mutation',
-        description:
-          'Puts a new key in place of the profile’s one. Peers get silence from then on, and give it, until they have pinned the new one.',
-        inputSchema: Nothing,
-        outputSchema: Type.Object(
-          {
-            old: KeySchema,
-            new: Type.Object({ pubkey: Type.String(), fingerprint: Type.String(), spoken: Spoken }, closed),
-            invitation: Invitation,
-            /** It is on record in the trail. */
-            recorded: Type.Boolean(),
-            peers: Type.Array(Type.String(), {
-              description: 'Who is pinned here: all of them must pin the new key',
-            }),
-          },
-          closed,
-        ),
-        accessControl: forOwner,
-        errorSchemas: refusals('not_signed', 'key_unusable', 'trail_unavailable', 'trail_full'),
-      },
-      async () => {
-        const { old, recorded } = answered(await told(rotateKey(deps)))
+    }),
+    '/link/rotate-key': mutation({
+      description:
+        'Puts a new key in place of the profile’s one. Peers get silence from then on, and give it, until they have pinned the new one.',
+      input: Nothing,
+      output: object({
+        old: KeySchema,
+        new: object({ pubkey: Type.String(), fingerprint: Type.String(), spoken: Spoken }),
+        invitation: Invitation,
+        /** It is on record in the trail. */
+        recorded: Type.Boolean(),
+        peers: Type.Array(Type.String(), {
+          description: 'Who is pinned here: all of them must pin the new key',
+        }),
+      }),
+      refuses: ['not_signed', 'key_unusable', 'trail_unavailable', 'trail_full'],
+      handle: async () => {
+        const { old, recorded } = await answerOf(rotateKey(deps))
         const { pubkey, fingerprint, spoken, invitation } = answered(link.identity())
         return {
           old: { pubkey: old.key, fingerprint: fingerprintOf(old.key)! },
@@ -139,21 +110,13 @@ export function linkService(deps: LinkDeps) {
           peers: link.service.peers.all().map(({ id }) => id),
         }
       },
-    ),
-    '/link/ping': operation(
-      {
-        name: '/link/ping',
-        opType: 'query',
-        description: 'Whether a peer is there and takes our calls, and how long it took.',
-        inputSchema: Type.Object({ peer: PeerId, timeout_ms: Type.Optional(Timeout) }, closed),
-        outputSchema: Type.Object(
-          { peer: Type.String(), version: Type.Integer(), agent_name: Type.String(), ms: Type.Number() },
-          closed,
-        ),
-        accessControl: forOwner,
-        errorSchemas: refusals(...calling),
-      },
-      async ({ peer, timeout_ms = linkDefaults.pingMs }, { signal }) => {
+    }),
+    '/link/ping': query({
+      description: 'Whether a peer is there and takes our calls, and how long it took.',
+      input: object({ peer: PeerId, timeout_ms: Type.Optional(Timeout) }),
+      output: object({ peer: Type.String(), version: Type.Integer(), agent_name: Type.String(), ms: Type.Number() }),
+      refuses: [...calling],
+      handle: async ({ peer, timeout_ms = linkDefaults.pingMs }, { signal }) => {
         const { client, target } = reach(peer)
         const before = clock.now()
         const nonce = randomBytes(8).toString('hex')
@@ -161,44 +124,33 @@ export function linkService(deps: LinkDeps) {
         const ms = Math.max(0, clock.now() - before) / ticksPerMillisecond
         return { peer, version, agent_name: agentName, ms }
       },
-    ),
-    '/link/ask': operation(
-      {
-        name: '/link/ask',
-        opType: 'subscription',
-        description:
-          'One turn of a peer’s agent: its session, its text as it comes, then its answer. Ending the subscription cancels the turn there.',
-        inputSchema: Type.Object(
-          {
-            peer: PeerId,
-            prompt: Type.String({ minLength: 1, maxLength: nodeLimits.intentLength }),
-            usd: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: nodeLimits.askUsd })),
-            tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: nodeLimits.askTokens })),
-            timeout_ms: Type.Optional(Timeout),
-          },
-          closed,
-        ),
-        outputSchema: Type.Union([
-          Type.Object({ type: Type.Literal('session'), session: Type.String() }, closed),
-          Type.Object({ type: Type.Literal('text'), text: Type.String() }, closed),
-          Type.Object(
-            {
-              type: Type.Literal('answer'),
-              text: Type.String(),
-              session: Type.String(),
-              tokens_in: Count,
-              tokens_out: Count,
-              usd: Type.Number({ minimum: 0, description: 'What the peer has spent' }),
-              interrupted: Type.Boolean({ description: 'The turn was cancelled before it was done' }),
-              failed: Type.Boolean({ description: 'The turn failed: the text ends with the error' }),
-            },
-            closed,
-          ),
-        ]),
-        accessControl: forOwner,
-        errorSchemas: refusals(...calling, 'machine_fault'),
-      },
-      async function* ({ peer, prompt, usd, tokens, timeout_ms }, { signal }) {
+    }),
+    '/link/ask': subscription({
+      description:
+        'One turn of a peer’s agent: its session, its text as it comes, then its answer. Ending the subscription cancels the turn there.',
+      input: object({
+        peer: PeerId,
+        prompt: Type.String({ minLength: 1, maxLength: nodeLimits.intentLength }),
+        usd: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: nodeLimits.askUsd })),
+        tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: nodeLimits.askTokens })),
+        timeout_ms: Type.Optional(Timeout),
+      }),
+      output: Type.Union([
+        object({ type: Type.Literal('session'), session: Type.String() }),
+        object({ type: Type.Literal('text'), text: Type.String() }),
+        object({
+          type: Type.Literal('answer'),
+          text: Type.String(),
+          session: Type.String(),
+          tokens_in: Count,
+          tokens_out: Count,
+          usd: Type.Number({ minimum: 0, description: 'What the peer has spent' }),
+          interrupted: Type.Boolean({ description: 'The turn was cancelled before it was done' }),
+          failed: Type.Boolean({ description: 'The turn failed: the text ends with the error' }),
+        }),
+      ]),
+      refuses: [...calling, 'machine_fault'],
+      async *handle({ peer, prompt, usd, tokens, timeout_ms }, { signal }) {
         const { held } = deps.coordinator
         if (held) answered(refuse('machine_fault', `${held.message} Nothing was asked; ask again then.`))
         const { client, target } = reach(peer)
@@ -213,48 +165,35 @@ export function linkService(deps: LinkDeps) {
         }
         yield* streamed(asked({ client, clock, target, failed }, input, signal))
       },
-    ),
-    '/link/cancel': operation(
-      {
-        name: '/link/cancel',
-        opType: 'mutation',
-        description: 'Cancels a turn that this profile has asked a peer for; without a session, whichever runs.',
-        inputSchema: Type.Object({ peer: PeerId, session: Type.Optional(Session) }, closed),
-        outputSchema: Type.Object({ cancelled: Type.Boolean() }, closed),
-        accessControl: forOwner,
-        errorSchemas: refusals(...calling),
-      },
-      async ({ peer, session }, { signal }) => {
+    }),
+    '/link/cancel': mutation({
+      description: 'Cancels a turn that this profile has asked a peer for; without a session, whichever runs.',
+      input: object({ peer: PeerId, session: Type.Optional(Session) }),
+      output: object({ cancelled: Type.Boolean() }),
+      refuses: [...calling],
+      handle: async ({ peer, session }, { signal }) => {
         const { client, target } = reach(peer)
         return { cancelled: got(peer, await cancelAsk(client, target, session, { signal })) }
       },
-    ),
-    '/link/call': operation(
-      {
-        name: '/link/call',
-        opType: 'mutation',
-        description:
-          'Calls an operation of a peer’s node over its second listener. The peer’s list must allow it by its path.',
-        inputSchema: Type.Object(
-          {
-            peer: PeerId,
-            operation: Type.String({ pattern: '^/[^/\\s]+/\\S+$', maxLength: 256 }),
-            input: Type.Optional(Type.Unknown()),
-            port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
-            timeout_ms: Type.Optional(Timeout),
-          },
-          closed,
-        ),
-        outputSchema: Type.Object({ output: Type.Unknown() }, closed),
-        accessControl: forOwner,
-        errorSchemas: refusals(...calling),
-      },
-      async ({ peer, operation, input = {}, port = linkDefaults.callPort, timeout_ms }, { signal }) => {
+    }),
+    '/link/call': mutation({
+      description:
+        'Calls an operation of a peer’s node over its second listener. The peer’s list must allow it by its path.',
+      input: object({
+        peer: PeerId,
+        operation: Type.String({ pattern: '^/[^/\\s]+/\\S+$', maxLength: 256 }),
+        input: Type.Optional(Type.Unknown()),
+        port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+        timeout_ms: Type.Optional(Timeout),
+      }),
+      output: object({ output: Type.Unknown() }),
+      refuses: [...calling],
+      handle: async ({ peer, operation, input = {}, port = linkDefaults.callPort, timeout_ms }, { signal }) => {
         const timeoutMs = timeout_ms ?? linkDefaults.callMs
         const reached = answered(link.caller(peer, port))
         const call = { peer, ...reached, clock, operation, input, timeoutMs, signal }
-        return { output: answered(await told(callPeer(call))) }
+        return { output: await answerOf(callPeer(call)) }
       },
-    ),
+    }),
   }
 }

@@ -1,5 +1,4 @@
 // /peers: who is pinned and what they may call, and who has knocked without being pinned (ALP-PEER, ALP-PEND).
-import { operation } from '@parley/call'
 import { ok, type Result, refuse, type Static, Type } from '@parley/core'
 import {
   ACCEPTED_METHODS,
@@ -11,12 +10,9 @@ import {
   spokenFingerprintOf,
 } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
-import type { NodeLink } from '../link/node-link.ts'
-import { answered, Count, closed, forOwner, Nothing, refusals, told } from './spec.ts'
-
-export interface PeerDeps {
-  readonly link: NodeLink
-}
+import { object } from '../object.ts'
+import type { OperationDeps } from './deps.ts'
+import { answered, answerOf, Count, FOUND, mutation, Nothing, query } from './spec.ts'
 
 const Id = Type.String({ minLength: 1, maxLength: 256, description: 'What this profile calls the peer' })
 const Alias = Type.String({ minLength: 1, maxLength: 256 })
@@ -28,48 +24,43 @@ const Allow = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
 const Fingerprint = Type.String({ description: '`SHA256:…`; empty where the key is none' })
 const Spoken = Type.String({ description: 'Eight groups of digits that two people compare aloud' })
 
-export const PeerSchema = Type.Object(
-  {
-    id: Type.String(),
-    pubkey: Type.String({ description: 'base64 of its 32 bytes' }),
-    fingerprint: Fingerprint,
-    spoken: Spoken,
-    alias: Type.Optional(Type.String()),
-    address: Type.Optional(
-      Type.String({ description: '`host:port`; without it the peer is a profile of this machine' }),
-    ),
-    allow: Type.Array(Type.String()),
-    per_minute: Count,
-    /** What its asks have cost today. */
-    spent_today: Type.Optional(Type.Object({ usd: Type.Number(), tokens: Count }, closed)),
-  },
-  closed,
-)
+export const PeerSchema = object({
+  id: Type.String(),
+  pubkey: Type.String({ description: 'base64 of its 32 bytes' }),
+  fingerprint: Fingerprint,
+  spoken: Spoken,
+  alias: Type.Optional(Type.String()),
+  address: Type.Optional(Type.String({ description: '`host:port`; without it the peer is a profile of this machine' })),
+  allow: Type.Array(Type.String()),
+  per_minute: Count,
+  /** What its asks have cost today. */
+  spent_today: Type.Optional(object({ usd: Type.Number(), tokens: Count })),
+})
 export type PeerView = Static<typeof PeerSchema>
 
-const PendingSchema = Type.Object(
-  {
-    pubkey: Type.String(),
-    fingerprint: Fingerprint,
-    spoken: Spoken,
-    address: Type.Optional(
-      Type.String({ description: 'Where it called from; its port is seldom the one where it listens' }),
-    ),
-    first_seen: Type.Number({ description: 'Unix seconds' }),
-    last_seen: Type.Number({ description: 'Unix seconds' }),
-  },
-  closed,
-)
+const PendingSchema = object({
+  pubkey: Type.String(),
+  fingerprint: Fingerprint,
+  spoken: Spoken,
+  address: Type.Optional(
+    Type.String({ description: 'Where it called from; its port is seldom the one where it listens' }),
+  ),
+  first_seen: Type.Number({ description: 'Unix seconds' }),
+  last_seen: Type.Number({ description: 'Unix seconds' }),
+})
 export type PendingView = Static<typeof PendingSchema>
+
+const CHANGING = ['peers_unreadable', 'locked'] as const
+const PINNING = ['invalid_peer', 'link_bad_address', 'peer_exists', 'too_many_peers', ...CHANGING] as const
 
 const Key = Type.String({
   minLength: nodeLimits.keyBeginning,
   maxLength: nodeLimits.invitationLength,
   description: 'A public key or a fingerprint, or the beginning of one if that is unique',
 })
-const OfPeer = Type.Object({ peer: PeerSchema }, closed)
+const OfPeer = object({ peer: PeerSchema })
 
-export function peerService({ link }: PeerDeps) {
+export function peerService({ link }: OperationDeps) {
   const { service } = link
   const view = (peer: Peer): PeerView => {
     const spent = service.ledger.today().byPeer.get(peer.id)
@@ -85,51 +76,29 @@ export function peerService({ link }: PeerDeps) {
       ...(spent && { spent_today: { usd: spent.usd, tokens: spent.tokens } }),
     }
   }
-  const changed = async (change: Promise<Result<Peer>>) => ({ peer: view(answered(await told(change))) })
+  const changed = async (change: Promise<Result<Peer>>) => ({ peer: view(await answerOf(change)) })
   return {
-    '/peers/list': operation(
-      {
-        name: '/peers/list',
-        opType: 'query',
-        description: 'Who is pinned, in the order of the list, and what is wrong with the list or the link.',
-        inputSchema: Nothing,
-        outputSchema: Type.Object({ peers: Type.Array(PeerSchema), problems: Type.Array(Type.String()) }, closed),
-        accessControl: forOwner,
-      },
-      () => ({ peers: service.peers.all().map(view), problems: [...link.problems] }),
-    ),
-    '/peers/pin': operation(
-      {
-        name: '/peers/pin',
-        opType: 'mutation',
-        description:
-          'Pins a peer by its invitation or its key: from now on it may call what it is allowed to. Compare the fingerprint aloud first.',
-        inputSchema: Type.Object(
-          {
-            invitation: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.invitationLength })),
-            pubkey: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.invitationLength })),
-            id: Type.Optional(Id),
-            alias: Type.Optional(Alias),
-            address: Type.Optional(Address),
-            allow: Type.Optional(Allow),
-            per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-          },
-          closed,
-        ),
-        outputSchema: OfPeer,
-        accessControl: forOwner,
-        errorSchemas: refusals(
-          'invalid_argument',
-          'bad_invitation',
-          'invalid_peer',
-          'link_bad_address',
-          'peer_exists',
-          'too_many_peers',
-          'peers_unreadable',
-          'locked',
-        ),
-      },
-      async ({ invitation, pubkey, id, per_minute, ...rest }) => {
+    '/peers/list': query({
+      description: 'Who is pinned, in the order of the list, and what is wrong with the list or the link.',
+      input: Nothing,
+      output: object({ peers: Type.Array(PeerSchema), problems: Type.Array(Type.String()) }),
+      handle: () => ({ peers: service.peers.all().map(view), problems: [...link.problems] }),
+    }),
+    '/peers/pin': mutation({
+      description:
+        'Pins a peer by its invitation or its key: from now on it may call what it is allowed to. Compare the fingerprint aloud first.',
+      input: object({
+        invitation: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.invitationLength })),
+        pubkey: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.invitationLength })),
+        id: Type.Optional(Id),
+        alias: Type.Optional(Alias),
+        address: Type.Optional(Address),
+        allow: Type.Optional(Allow),
+        per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+      }),
+      output: OfPeer,
+      refuses: ['invalid_argument', 'bad_invitation', ...PINNING],
+      handle: async ({ invitation, pubkey, id, per_minute, ...rest }) => {
         const given = answered(invited(invitation, pubkey))
         const name = id ?? given.name
         if (name === undefined)
@@ -144,92 +113,55 @@ export function peerService({ link }: PeerDeps) {
         answered(mayPin(peer))
         return changed(service.pin(peer))
       },
-    ),
-    '/peers/unpin': operation(
-      {
-        name: '/peers/unpin',
-        opType: 'mutation',
-        description: 'Unpins a peer and forgets what was said with it: from now on it gets silence.',
-        inputSchema: Type.Object({ id: Id }, closed),
-        outputSchema: OfPeer,
-        accessControl: forOwner,
-        errorSchemas: refusals('unknown_peer', 'peers_unreadable', 'locked'),
-      },
-      ({ id }) => changed(service.unpin(id)),
-    ),
-    '/peers/allow': operation(
-      {
-        name: '/peers/allow',
-        opType: 'mutation',
-        description: 'Sets what a peer may call, in place of what it was allowed before.',
-        inputSchema: Type.Object({ id: Id, allow: Allow }, closed),
-        outputSchema: OfPeer,
-        accessControl: forOwner,
-        errorSchemas: refusals('unknown_peer', 'invalid_peer', 'peers_unreadable', 'locked'),
-      },
-      ({ id, allow }) => changed(service.peers.allow(id, allow)),
-    ),
-    '/peers/pending': operation(
-      {
-        name: '/peers/pending',
-        opType: 'query',
-        description: 'Who has called without being pinned, and got silence; the newest first.',
-        inputSchema: Nothing,
-        outputSchema: Type.Object({ pending: Type.Array(PendingSchema) }, closed),
-        accessControl: forOwner,
-      },
-      () => ({ pending: service.pending().map(pendingView) }),
-    ),
-    '/peers/accept': operation(
-      {
-        name: '/peers/accept',
-        opType: 'mutation',
-        description: 'Pins somebody who has knocked, under a name of your choice.',
-        inputSchema: Type.Object(
-          {
-            key: Key,
-            id: Id,
-            alias: Type.Optional(Alias),
-            address: Type.Optional(Address),
-            allow: Type.Optional(Allow),
-          },
-          closed,
-        ),
-        outputSchema: OfPeer,
-        accessControl: forOwner,
-        errorSchemas: refusals(
-          'not_found',
-          'ambiguous',
-          'invalid_peer',
-          'link_bad_address',
-          'peer_exists',
-          'too_many_peers',
-          'peers_unreadable',
-          'locked',
-        ),
-      },
-      ({ key, ...given }) => {
+    }),
+    '/peers/unpin': mutation({
+      description: 'Unpins a peer and forgets what was said with it: from now on it gets silence.',
+      input: object({ id: Id }),
+      output: OfPeer,
+      refuses: ['unknown_peer', ...CHANGING],
+      handle: ({ id }) => changed(service.unpin(id)),
+    }),
+    '/peers/allow': mutation({
+      description: 'Sets what a peer may call, in place of what it was allowed before.',
+      input: object({ id: Id, allow: Allow }),
+      output: OfPeer,
+      refuses: ['unknown_peer', 'invalid_peer', ...CHANGING],
+      handle: ({ id, allow }) => changed(service.peers.allow(id, allow)),
+    }),
+    '/peers/pending': query({
+      description: 'Who has called without being pinned, and got silence; the newest first.',
+      input: Nothing,
+      output: object({ pending: Type.Array(PendingSchema) }),
+      handle: () => ({ pending: service.pending().map(pendingView) }),
+    }),
+    '/peers/accept': mutation({
+      description: 'Pins somebody who has knocked, under a name of your choice.',
+      input: object({
+        key: Key,
+        id: Id,
+        alias: Type.Optional(Alias),
+        address: Type.Optional(Address),
+        allow: Type.Optional(Allow),
+      }),
+      output: OfPeer,
+      refuses: [...FOUND, ...PINNING],
+      handle: ({ key, ...given }) => {
         const peer = { ...given, pubkey: answered(knocked(service.pending(), key)).pubkey }
         answered(mayPin(peer))
         return changed(service.accept(peer))
       },
-    ),
-    '/peers/dismiss': operation(
-      {
-        name: '/peers/dismiss',
-        opType: 'mutation',
-        description: 'Forgets that somebody has knocked. They are told nothing, and may knock again.',
-        inputSchema: Type.Object({ key: Key }, closed),
-        outputSchema: Type.Object({ pubkey: Type.String() }, closed),
-        accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous'),
-      },
-      ({ key }) => {
+    }),
+    '/peers/dismiss': mutation({
+      description: 'Forgets that somebody has knocked. They are told nothing, and may knock again.',
+      input: object({ key: Key }),
+      output: object({ pubkey: Type.String() }),
+      refuses: [...FOUND],
+      handle: ({ key }) => {
         const { pubkey } = answered(knocked(service.pending(), key))
         service.discard(pubkey)
         return { pubkey }
       },
-    ),
+    }),
   }
 
   function mayPin({ id, pubkey }: Pick<NewPeer, 'id' | 'pubkey'>): Result<void> {

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { OperationRegistry } from '@parley/call'
 import { asParleyError } from '@parley/core'
 import { expect, test } from 'vitest'
-import { nodeOperations, type OperationDeps } from './index.ts'
+import type { OperationDeps } from './deps.ts'
+import { nodeOperations } from './index.ts'
 import { told } from './spec.ts'
 
 test('CALL-REG-06 every schema of an operation is one and compiles: a node looks at them at their first use only', () => {

@@ -1,17 +1,26 @@
 // What all operations share: who may call them, the codes that they refuse with, and how a refusal of the inside
 // becomes one of the call protocol. A code stays what it is.
-import { CallError } from '@parley/call'
-import { type OperationError, ParleyError, type Result, Type } from '@parley/core'
+import { CallError, type Operation, operation } from '@parley/call'
+import {
+  type AccessControl,
+  type OperationError,
+  type OperationType,
+  ParleyError,
+  type Principal,
+  type Result,
+  type Static,
+  type TSchema,
+  Type,
+} from '@parley/core'
 import { agentKinds } from '../agents/kinds.ts'
 import { OWNER_SCOPE, WORKSPACE_SCOPE } from '../identity.ts'
 import { nodeLimits } from '../limits.ts'
+import { object } from '../object.ts'
 
 export const forOwner = { requiredScopes: [OWNER_SCOPE] } as const
 export const forWorkspace = { requiredScopesAny: [WORKSPACE_SCOPE, OWNER_SCOPE] } as const
 
-export const closed = { additionalProperties: false } as const
-
-export const Nothing = Type.Object({}, closed)
+export const Nothing = object({})
 export const Count = Type.Integer({ minimum: 0 })
 export const RunText = Type.String({
   minLength: 1,
@@ -102,17 +111,78 @@ export const UNREADABLE = [
   'content_key_missing',
 ] as const satisfies readonly RefusalCode[]
 
-/** Declarations of the codes that an operation refuses with. */
-export function refusals(...codes: readonly RefusalCode[]): readonly OperationError[] {
-  return codes.map(code => ({ code, description: REFUSALS[code], schema: Type.Object({}) }))
+/** Finding what is meant. */
+export const FOUND = ['not_found', 'ambiguous'] as const
+
+/** What a person does to a run. */
+export const ACT = [
+  ...FOUND,
+  'invalid_state',
+  'invalid_argument',
+  'permission_denied',
+  'trail_unavailable',
+  'trail_damaged',
+] as const
+
+interface Described<Input extends TSchema, Output extends TSchema, Handle> {
+  readonly description: string
+  readonly input: Input
+  readonly output: Output
+  readonly refuses?: readonly (RefusalCode | OperationError)[]
+  /** The owner by default. */
+  readonly access?: AccessControl
+  readonly handle: Handle
+}
+
+type OperationContext = Parameters<Parameters<typeof operation<'query', TSchema, TSchema>>[1]>[1]
+type Asked<Input extends TSchema, Answer> = (input: Static<Input>, context: OperationContext) => Answer
+type Answering<Input extends TSchema, Output extends TSchema> = Asked<
+  Input,
+  Static<Output> | PromiseLike<Static<Output>>
+>
+
+function described<Type extends OperationType, Input extends TSchema, Output extends TSchema, Handle>(
+  opType: Type,
+  { description, input, output, refuses, access = forOwner, handle }: Described<Input, Output, Handle>,
+): Operation<Type, Input, Output> {
+  const errorSchemas = refuses?.map(each => (typeof each === 'string' ? refusal(each, REFUSALS[each]) : each))
+  const spec = { opType, description, inputSchema: input, outputSchema: output, accessControl: access }
+  return operation({ ...spec, ...(errorSchemas && { errorSchemas }) }, handle as never)
+}
+
+/** An operation of the owner that changes nothing. */
+export function query<Input extends TSchema, Output extends TSchema>(
+  given: Described<Input, Output, Answering<Input, Output>>,
+): Operation<'query', Input, Output> {
+  return described('query', given)
+}
+
+export function mutation<Input extends TSchema, Output extends TSchema>(
+  given: Described<Input, Output, Answering<Input, Output>>,
+): Operation<'mutation', Input, Output> {
+  return described('mutation', given)
+}
+
+export function subscription<Input extends TSchema, Output extends TSchema>(
+  given: Described<Input, Output, Asked<Input, AsyncIterable<Static<Output>>>>,
+): Operation<'subscription', Input, Output> {
+  return described('subscription', given)
+}
+
+function refusal(code: string, description: string): OperationError {
+  return { code, description, schema: Type.Object({}) }
+}
+
+/** Whoever called: every operation here needs a scope, so there is somebody. */
+export function caller(identity: Principal | undefined): Principal {
+  if (identity) return identity
+  throw new TypeError('an operation that needs a scope was called by nobody')
 }
 
 /** Of runs whose agents lack what they work with. */
-export const ABSENCES: readonly OperationError[] = agentKinds.map(({ absence: { code, description } }) => ({
-  code,
-  description,
-  schema: Type.Object({}),
-}))
+export const ABSENCES: readonly OperationError[] = agentKinds.map(({ absence: { code, description } }) =>
+  refusal(code, description),
+)
 
 /** The value of a result, or its refusal thrown as what callers get. */
 export function answered<T>(result: Result<T>): T {
@@ -145,6 +215,11 @@ export async function told<T>(work: Promise<T>): Promise<T> {
   } catch (thrown) {
     throw callError(thrown)
   }
+}
+
+/** The value of what was asked of the inside, or its refusal as callers get it. */
+export async function answerOf<T>(work: Promise<Result<T>>): Promise<T> {
+  return answered(await told(work))
 }
 
 /** The same values, with errors that callers understand. */

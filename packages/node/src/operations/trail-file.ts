@@ -1,65 +1,59 @@
 // /trail: a run as one file, out of this record and into it, and the heads to hold it against later.
 import { isAbsolute } from 'node:path'
-import { operation } from '@parley/call'
-import type { Coordination } from '@parley/coordinator'
-import { type Clock, formatTimestamp, refuse, type Static, Type } from '@parley/core'
+import { formatTimestamp, refuse, type Static, Type } from '@parley/core'
 import { fingerprint, isPublicKey } from '@parley/keys'
-import { EXPORT_CONTENTS, type Trail, withFile } from '@parley/trail'
-import type { Config } from '../config/load.ts'
+import { EXPORT_CONTENTS, withFile } from '@parley/trail'
 import { nodeLimits } from '../limits.ts'
+import { object } from '../object.ts'
+import type { OperationDeps } from './deps.ts'
 import { findRun } from './find-run.ts'
-import { answered, Count, closed, forOwner, Nothing, RunText, refusals, streamed, told, UNREADABLE } from './spec.ts'
-
-export interface TrailFileDeps {
-  readonly coordinator: Pick<Coordination, 'runs'>
-  readonly trail: Trail
-  readonly clock: Clock
-  readonly config: Pick<Config, 'values'>
-}
+import {
+  answered,
+  answerOf,
+  Count,
+  FOUND,
+  mutation,
+  Nothing,
+  RunText,
+  streamed,
+  subscription,
+  told,
+  UNREADABLE,
+} from './spec.ts'
 
 const PublicKey = Type.String({ minLength: 44, maxLength: 44 })
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
 /** Where the chain of a run ends, or ended when somebody kept it. */
-export const RunHeadSchema = Type.Object(
-  { run: Type.String({ minLength: 1, maxLength: 64 }), seq: Type.Integer({ minimum: 1 }), hash: Hash },
-  closed,
-)
+export const RunHeadSchema = object({
+  run: Type.String({ minLength: 1, maxLength: 64 }),
+  seq: Type.Integer({ minimum: 1 }),
+  hash: Hash,
+})
 export type RunHeadView = Static<typeof RunHeadSchema>
 
-export function trailFileService({ coordinator, trail, clock, config }: TrailFileDeps) {
+export function trailFileService({ coordinator, trail, clock, config }: OperationDeps) {
   const { trustedKeys } = config.values
   return {
-    '/trail/pack': operation(
-      {
-        name: '/trail/pack',
-        opType: 'subscription',
-        description:
-          'A run as one file (parley-run/1), in pieces: entries with their signatures, content, head and keys, to be verified anywhere.',
-        inputSchema: Type.Object(
-          {
-            run: RunText,
-            content: Type.Optional(
-              Type.Enum([...EXPORT_CONTENTS], {
-                description: 'As it is stored (default), opened where it is sealed, or left out',
-              }),
-            ),
-            up_to: Type.Optional(Type.Integer({ minimum: 1, description: 'The last entry; the newest by default' })),
-          },
-          closed,
+    '/trail/pack': subscription({
+      description:
+        'A run as one file (parley-run/1), in pieces: entries with their signatures, content, head and keys, to be verified anywhere.',
+      input: object({
+        run: RunText,
+        content: Type.Optional(
+          Type.Enum([...EXPORT_CONTENTS], {
+            description: 'As it is stored (default), opened where it is sealed, or left out',
+          }),
         ),
-        outputSchema: Type.Object(
-          { run: Type.String(), data: Type.String({ description: 'The next bytes of the file, base64' }) },
-          closed,
-        ),
-        accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', ...UNREADABLE),
-      },
-      async function* ({ run: text, content, up_to }, { signal }) {
-        const run = answered(await told(findRun(text, coordinator, trail)))
+        up_to: Type.Optional(Type.Integer({ minimum: 1, description: 'The last entry; the newest by default' })),
+      }),
+      output: object({ run: Type.String(), data: Type.String({ description: 'The next bytes of the file, base64' }) }),
+      refuses: [...FOUND, ...UNREADABLE],
+      async *handle({ run: text, content, up_to }, { signal }) {
+        const run = await answerOf(findRun(text, coordinator, trail))
         const at = formatTimestamp(clock.now())
         const options = { at, ...(content && { content }), ...(up_to !== undefined && { upTo: up_to }) }
-        for await (const bytes of streamed(answered(await told(trail.export(run, options))))) {
+        for await (const bytes of streamed(await answerOf(trail.export(run, options)))) {
           for (let from = 0; from < bytes.length; from += nodeLimits.pieceBytes) {
             if (signal.aborted) return
             yield {
@@ -69,88 +63,72 @@ export function trailFileService({ coordinator, trail, clock, config }: TrailFil
           }
         }
       },
-    ),
-    '/trail/import': operation(
-      {
-        name: '/trail/import',
-        opType: 'mutation',
-        description:
-          'Takes in an exported run, all of it or nothing, once it is verified against a key that is trusted. It can be read and verified; it is never resumed.',
-        inputSchema: Type.Object(
-          {
-            file: Type.String({
-              minLength: 1,
-              maxLength: nodeLimits.pathLength,
-              description: 'An absolute path',
-            }),
-            keys: Type.Optional(
-              Type.Array(PublicKey, {
-                maxItems: nodeLimits.trustedKeys,
-                description: 'Trusted beside the keys of this profile and those in its configuration',
-              }),
-            ),
-          },
-          closed,
+    }),
+    '/trail/import': mutation({
+      description:
+        'Takes in an exported run, all of it or nothing, once it is verified against a key that is trusted. It can be read and verified; it is never resumed.',
+      input: object({
+        file: Type.String({
+          minLength: 1,
+          maxLength: nodeLimits.pathLength,
+          description: 'An absolute path',
+        }),
+        keys: Type.Optional(
+          Type.Array(PublicKey, {
+            maxItems: nodeLimits.trustedKeys,
+            description: 'Trusted beside the keys of this profile and those in its configuration',
+          }),
         ),
-        outputSchema: Type.Object(
-          {
-            run: Type.String(),
-            entries: Count,
-            objects: Count,
-            ended: Type.Boolean(),
-            content: Type.Enum([...EXPORT_CONTENTS]),
-            from: Type.String({ description: 'The fingerprint of the key that has sealed the file' }),
-            /** It was here before, just so; nothing has changed. */
-            already: Type.Boolean(),
-          },
-          closed,
-        ),
-        accessControl: forOwner,
-        errorSchemas: refusals(
-          'invalid_argument',
-          'file_not_found',
-          'file_unreadable',
-          'not_an_export',
-          'export_version',
-          'export_unreadable',
-          'export_damaged',
-          'export_untrusted',
-          'import_running',
-          'import_unfinished',
-          'run_exists',
-          'trail_unavailable',
-          'trail_full',
-        ),
-      },
-      async ({ file, keys = [] }) => {
+      }),
+      output: object({
+        run: Type.String(),
+        entries: Count,
+        objects: Count,
+        ended: Type.Boolean(),
+        content: Type.Enum([...EXPORT_CONTENTS]),
+        from: Type.String({ description: 'The fingerprint of the key that has sealed the file' }),
+        /** It was here before, just so; nothing has changed. */
+        already: Type.Boolean(),
+      }),
+      refuses: [
+        'invalid_argument',
+        'file_not_found',
+        'file_unreadable',
+        'not_an_export',
+        'export_version',
+        'export_unreadable',
+        'export_damaged',
+        'export_untrusted',
+        'import_running',
+        'import_unfinished',
+        'run_exists',
+        'trail_unavailable',
+        'trail_full',
+      ],
+      handle: async ({ file, keys = [] }) => {
         if (!isAbsolute(file)) answered(refuse('invalid_argument', `${file} is no absolute path.`))
         const wrong = keys.find(key => !isPublicKey(key))
         if (wrong !== undefined) answered(refuse('invalid_argument', `${wrong} is not a public key.`))
         const trusted = [...keys, ...trustedKeys, ...trail.keys.map(({ key }) => key)]
         const at = formatTimestamp(clock.now())
         const read = withFile(file, source => trail.import(source, { keys: trusted, at }))
-        const { report, already } = answered(await told(read))
+        const { report, already } = await answerOf(read)
         const { run, entries, objects, ended, content, sealed_by } = report
         return { run, entries, objects, ended, content, from: fingerprint(sealed_by!), already }
       },
-    ),
-    '/trail/heads': operation(
-      {
-        name: '/trail/heads',
-        opType: 'subscription',
-        description:
-          'The newest entry of every run, in pages. Kept elsewhere, they tell later whether the record has lost anything.',
-        inputSchema: Nothing,
-        outputSchema: Type.Object({ heads: Type.Array(RunHeadSchema) }, closed),
-        accessControl: forOwner,
-        errorSchemas: refusals('trail_unavailable'),
-      },
-      async function* () {
+    }),
+    '/trail/heads': subscription({
+      description:
+        'The newest entry of every run, in pages. Kept elsewhere, they tell later whether the record has lost anything.',
+      input: Nothing,
+      output: object({ heads: Type.Array(RunHeadSchema) }),
+      refuses: ['trail_unavailable'],
+      async *handle() {
         const runs = await told(trail.runs())
         const heads = runs.map(({ run, seq, hash }) => ({ run, seq, hash }))
         for (let from = 0; from < heads.length; from += nodeLimits.pageEntries)
           yield { heads: heads.slice(from, from + nodeLimits.pageEntries) }
       },
-    ),
+    }),
   }
 }

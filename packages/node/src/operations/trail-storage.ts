@@ -1,85 +1,67 @@
-// /trail: the storage of runs that are over. What lies in which tier, taking runs out of the log, freezing one, and
-// repairing the cold tier from its replica.
-import { operation } from '@parley/call'
-import type { Coordination } from '@parley/coordinator'
 import { formatTimestamp, type Static, Type } from '@parley/core'
-import type { TierFigures, Trail } from '@parley/trail'
+import type { TierFigures } from '@parley/trail'
 import { nodeLimits } from '../limits.ts'
+import { object } from '../object.ts'
+import type { OperationDeps } from './deps.ts'
 import { findRun } from './find-run.ts'
-import { answered, Count, closed, forOwner, Nothing, RunText, refusals, told } from './spec.ts'
+import { answerOf, Count, FOUND, mutation, Nothing, query, RunText, told } from './spec.ts'
 
-export interface TrailStorageDeps {
-  readonly coordinator: Pick<Coordination, 'runs' | 'storage'>
-  readonly trail: Trail
-}
+const STORING = [
+  ...FOUND,
+  'invalid_state',
+  'replica_unavailable',
+  'trail_unavailable',
+  'trail_full',
+  'trail_damaged',
+] as const
 
-const Figures = Type.Object(
-  {
-    entries: Count,
-    bytes: Type.Integer({ minimum: 0, description: 'On disk' }),
-    runs: Count,
-    oldest: Type.Union([Type.String(), Type.Null()], {
-      description: 'When the oldest of these runs began; null where there is none',
+const Figures = object({
+  entries: Count,
+  bytes: Type.Integer({ minimum: 0, description: 'On disk' }),
+  runs: Count,
+  oldest: Type.Union([Type.String(), Type.Null()], {
+    description: 'When the oldest of these runs began; null where there is none',
+  }),
+})
+
+const TiersSchema = object({
+  /** Runs that go on. */
+  hot: Figures,
+  /** Runs that are over, without what is in the cold tier. */
+  warm: Figures,
+  cold: Figures,
+  deleted: Type.Integer({ minimum: 0, description: 'Entries that were deleted after their retention' }),
+  unreadable: Type.Array(Type.String(), { description: 'Manifests that cannot be read' }),
+  replica: Type.Union([
+    Type.Null(),
+    object({
+      folder: Type.String(),
+      lacking: Type.Integer({ minimum: 0, description: 'Files of the cold tier that it lacks' }),
+      problem: Type.Optional(Type.String({ description: 'Why it cannot be used' })),
     }),
-  },
-  closed,
-)
+  ]),
+})
 
-const TiersSchema = Type.Object(
-  {
-    /** Runs that go on. */
-    hot: Figures,
-    /** Runs that are over, without what is in the cold tier. */
-    warm: Figures,
-    cold: Figures,
-    deleted: Type.Integer({ minimum: 0, description: 'Entries that were deleted after their retention' }),
-    unreadable: Type.Array(Type.String(), { description: 'Manifests that cannot be read' }),
-    replica: Type.Union([
-      Type.Null(),
-      Type.Object(
-        {
-          folder: Type.String(),
-          lacking: Type.Integer({ minimum: 0, description: 'Files of the cold tier that it lacks' }),
-          problem: Type.Optional(Type.String({ description: 'Why it cannot be used' })),
-        },
-        closed,
-      ),
-    ]),
-  },
-  closed,
-)
+const CompactedSchema = object({
+  runs: Type.Array(
+    object({
+      run: Type.String(),
+      archived: Type.Integer({ minimum: 0, description: 'Entries that went to the cold tier' }),
+      records: Type.Integer({ minimum: 0, description: 'Records that moved to files of the run' }),
+    }),
+  ),
+  failed: Type.Array(object({ run: Type.String(), code: Type.String(), message: Type.String() })),
+  freed: Type.Integer({ minimum: 0, description: 'Bytes of the log that were freed' }),
+})
 
-const CompactedSchema = Type.Object(
-  {
-    runs: Type.Array(
-      Type.Object(
-        {
-          run: Type.String(),
-          archived: Type.Integer({ minimum: 0, description: 'Entries that went to the cold tier' }),
-          records: Type.Integer({ minimum: 0, description: 'Records that moved to files of the run' }),
-        },
-        closed,
-      ),
-    ),
-    failed: Type.Array(Type.Object({ run: Type.String(), code: Type.String(), message: Type.String() }, closed)),
-    freed: Type.Integer({ minimum: 0, description: 'Bytes of the log that were freed' }),
-  },
-  closed,
-)
-
-export function trailStorageService({ coordinator, trail }: TrailStorageDeps) {
+export function trailStorageService({ coordinator, trail }: OperationDeps) {
   return {
-    '/trail/tiers': operation(
-      {
-        name: '/trail/tiers',
-        opType: 'query',
-        description: 'What of the record lies in which tier, and how far the replica follows.',
-        inputSchema: Nothing,
-        outputSchema: TiersSchema,
-        accessControl: forOwner,
-        errorSchemas: refusals('trail_unavailable', 'trail_damaged'),
-      },
-      async () => {
+    '/trail/tiers': query({
+      description: 'What of the record lies in which tier, and how far the replica follows.',
+      input: Nothing,
+      output: TiersSchema,
+      refuses: ['trail_unavailable', 'trail_damaged'],
+      handle: async () => {
         const { hot, warm, cold, deleted, unreadable, replica } = await told(trail.tiers())
         return {
           hot: figures(hot),
@@ -94,72 +76,40 @@ export function trailStorageService({ coordinator, trail }: TrailStorageDeps) {
           },
         }
       },
-    ),
-    '/trail/compact': operation(
-      {
-        name: '/trail/compact',
-        opType: 'mutation',
-        description: 'Takes a run that is over out of the log, or all of them, without waiting for the delay.',
-        inputSchema: Type.Object({ run: Type.Optional(RunText) }, closed),
-        outputSchema: CompactedSchema,
-        accessControl: forOwner,
-        errorSchemas: refusals(
-          'not_found',
-          'ambiguous',
-          'invalid_state',
-          'replica_unavailable',
-          'trail_unavailable',
-          'trail_full',
-          'trail_damaged',
-        ),
-      },
-      async ({ run: text }) => {
-        const run = text === undefined ? undefined : answered(await told(findRun(text, coordinator, trail)))
-        const { runs, failed, freed } = answered(await told(coordinator.storage.compact(run)))
+    }),
+    '/trail/compact': mutation({
+      description: 'Takes a run that is over out of the log, or all of them, without waiting for the delay.',
+      input: object({ run: Type.Optional(RunText) }),
+      output: CompactedSchema,
+      refuses: STORING,
+      handle: async ({ run: text }) => {
+        const run = text === undefined ? undefined : await answerOf(findRun(text, coordinator, trail))
+        const { runs, failed, freed } = await answerOf(coordinator.storage.compact(run))
         return {
           runs: runs.map(({ run, archived, moved }) => ({ run, archived, records: moved.records })),
           failed: failed.map(each => ({ ...each })),
           freed,
         }
       },
-    ),
-    '/trail/snapshot': operation(
-      {
-        name: '/trail/snapshot',
-        opType: 'mutation',
-        description:
-          'Freezes a run that is over as one file that is never written again, once its chain is verified up to there.',
-        inputSchema: Type.Object(
-          {
-            run: RunText,
-            up_to: Type.Optional(Type.Integer({ minimum: 1, description: 'The last entry; the newest by default' })),
-          },
-          closed,
-        ),
-        outputSchema: Type.Object(
-          {
-            run: Type.String(),
-            snapshot: Type.String(),
-            up_to: Count,
-            entries: Count,
-            head: Type.String({ description: 'The hash of the last entry in it' }),
-          },
-          closed,
-        ),
-        accessControl: forOwner,
-        errorSchemas: refusals(
-          'not_found',
-          'ambiguous',
-          'invalid_state',
-          'replica_unavailable',
-          'trail_unavailable',
-          'trail_full',
-          'trail_damaged',
-        ),
-      },
-      async ({ run: text, up_to }) => {
-        const run = answered(await told(findRun(text, coordinator, trail)))
-        const taken = answered(await told(coordinator.storage.snapshot(run, up_to)))
+    }),
+    '/trail/snapshot': mutation({
+      description:
+        'Freezes a run that is over as one file that is never written again, once its chain is verified up to there.',
+      input: object({
+        run: RunText,
+        up_to: Type.Optional(Type.Integer({ minimum: 1, description: 'The last entry; the newest by default' })),
+      }),
+      output: object({
+        run: Type.String(),
+        snapshot: Type.String(),
+        up_to: Count,
+        entries: Count,
+        head: Type.String({ description: 'The hash of the last entry in it' }),
+      }),
+      refuses: STORING,
+      handle: async ({ run: text, up_to }) => {
+        const run = await answerOf(findRun(text, coordinator, trail))
+        const taken = await answerOf(coordinator.storage.snapshot(run, up_to))
         return {
           run,
           snapshot: taken.snapshot_id,
@@ -168,31 +118,23 @@ export function trailStorageService({ coordinator, trail }: TrailStorageDeps) {
           head: taken.head_hash,
         }
       },
-    ),
-    '/trail/restore': operation(
-      {
-        name: '/trail/restore',
-        opType: 'mutation',
-        description:
-          'Puts back from the replica what is missing or damaged in the cold tier, each file checked first, and copies to it what it lacks.',
-        inputSchema: Nothing,
-        outputSchema: Type.Object(
-          {
-            restored: Type.Array(Type.String(), { description: 'Files of the trail that were put back' }),
-            lost: Type.Array(Type.String(), { description: 'Files that are sound nowhere' }),
-            replicated: Type.Integer({ minimum: 0, description: 'Files that the replica got' }),
-          },
-          closed,
-        ),
-        accessControl: forOwner,
-        errorSchemas: refusals('replica_unavailable', 'trail_unavailable', 'trail_full'),
-      },
-      async () => {
+    }),
+    '/trail/restore': mutation({
+      description:
+        'Puts back from the replica what is missing or damaged in the cold tier, each file checked first, and copies to it what it lacks.',
+      input: Nothing,
+      output: object({
+        restored: Type.Array(Type.String(), { description: 'Files of the trail that were put back' }),
+        lost: Type.Array(Type.String(), { description: 'Files that are sound nowhere' }),
+        replicated: Type.Integer({ minimum: 0, description: 'Files that the replica got' }),
+      }),
+      refuses: ['replica_unavailable', 'trail_unavailable', 'trail_full'],
+      handle: async () => {
         const { restored, lost } = await told(trail.storage.restore())
         const replicated = lost.length === 0 ? await told(trail.storage.replicate()) : 0
         return { restored: [...restored], lost: [...lost], replicated }
       },
-    ),
+    }),
   }
 }
 

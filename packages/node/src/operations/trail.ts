@@ -1,7 +1,5 @@
 // /trail: reading, following, verifying and exporting the record. The owner reads everything, as the node itself does.
 import { hash } from 'node:crypto'
-import { operation } from '@parley/call'
-import type { Coordination } from '@parley/coordinator'
 import { canonicalize, type RunId, refuse, type Static, Type } from '@parley/core'
 import {
   type Entry,
@@ -9,145 +7,105 @@ import {
   RUNTIME,
   type RunSummary,
   type RunTrail,
-  type Trail,
   TrailFilterSchema,
   type VerifyReport,
 } from '@parley/trail'
 import { nodeLimits } from '../limits.ts'
+import { object } from '../object.ts'
+import type { OperationDeps } from './deps.ts'
 import { knownTypes } from './entry-types.ts'
 import { findRun } from './find-run.ts'
-import { answered, Count, closed, forOwner, RunText, refusals, streamed, told, UNREADABLE } from './spec.ts'
+import { answered, answerOf, Count, FOUND, query, RunText, streamed, subscription, told, UNREADABLE } from './spec.ts'
 import { RunHeadSchema } from './trail-file.ts'
 
-export interface TrailDeps {
-  readonly coordinator: Pick<Coordination, 'runs'>
-  readonly trail: Trail
-}
-
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
-const HeadSchema = Type.Object({ seq: Type.Integer({ minimum: 1 }), hash: Hash }, closed)
+const HeadSchema = object({ seq: Type.Integer({ minimum: 1 }), hash: Hash })
 
 /** An entry as the global scope shows it; the event registry says what its body holds. */
 const EntrySchema = Type.Unsafe<Entry>({ type: 'object', required: ['seq', 'id', 'event_type', 'body'] })
 
-const PageSchema = Type.Object(
-  {
-    run: Type.String(),
-    entries: Type.Array(EntrySchema),
-    /** `after` for the next page. */
-    cursor: Count,
-    more: Type.Boolean(),
-    partial: Type.Optional(Type.Array(Type.String())),
-  },
-  closed,
-)
+const PageSchema = object({
+  run: Type.String(),
+  entries: Type.Array(EntrySchema),
+  /** `after` for the next page. */
+  cursor: Count,
+  more: Type.Boolean(),
+  partial: Type.Optional(Type.Array(Type.String())),
+})
 
-const FindingSchema = Type.Object(
-  {
-    seq: Count,
-    entry: Type.Union([Type.String(), Type.Null()]),
-    damage: Type.String(),
-    violation: Type.String(),
-    message: Type.String(),
-    expected: Type.String(),
-    actual: Type.String(),
-  },
-  closed,
-)
+const FindingSchema = object({
+  seq: Count,
+  entry: Type.Union([Type.String(), Type.Null()]),
+  damage: Type.String(),
+  violation: Type.String(),
+  message: Type.String(),
+  expected: Type.String(),
+  actual: Type.String(),
+})
 
-const ReportSchema = Type.Object(
-  {
-    /** Nothing was found in any of them. */
-    sound: Type.Boolean(),
-    runs: Type.Array(
-      Type.Object(
-        {
-          run: Type.String(),
-          entries: Count,
-          head: Type.Optional(HeadSchema),
-          /** The first one, and as many more as fit; a run is looked through until a thousand are found. */
-          findings: Type.Array(FindingSchema),
-          findings_total: Count,
-        },
-        closed,
-      ),
-    ),
-    /** Places of the storage that cannot be read at all. */
-    unreadable: Type.Array(Type.String()),
-    unreadable_total: Count,
-  },
-  closed,
-)
+const ReportSchema = object({
+  /** Nothing was found in any of them. */
+  sound: Type.Boolean(),
+  runs: Type.Array(
+    object({
+      run: Type.String(),
+      entries: Count,
+      head: Type.Optional(HeadSchema),
+      /** The first one, and as many more as fit; a run is looked through until a thousand are found. */
+      findings: Type.Array(FindingSchema),
+      findings_total: Count,
+    }),
+  ),
+  /** Places of the storage that cannot be read at all. */
+  unreadable: Type.Array(Type.String()),
+  unreadable_total: Count,
+})
 
 export const EXPORT_FORMAT = 'parley-trail/1'
 
-export function trailService({ coordinator, trail }: TrailDeps) {
-  const found = async (text: string): Promise<RunId> => answered(await told(findRun(text, coordinator, trail)))
+export function trailService({ coordinator, trail }: OperationDeps) {
+  const found = async (text: string): Promise<RunId> => await answerOf(findRun(text, coordinator, trail))
   return {
-    '/trail/query': operation(
-      {
-        name: '/trail/query',
-        opType: 'query',
-        description: 'A page of entries of a run that fit all filters.',
-        inputSchema: Type.Object(
-          {
-            run: RunText,
-            ...TrailFilterSchema.properties,
-            after: Type.Optional(Count),
-            order: Type.Optional(Type.Enum(['ascending', 'descending'])),
-            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: nodeLimits.pageEntries })),
-          },
-          closed,
-        ),
-        outputSchema: PageSchema,
-        accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'invalid_query', ...UNREADABLE),
-      },
-      async ({ run: text, limit = nodeLimits.pageEntries, ...query }) => {
+    '/trail/query': query({
+      description: 'A page of entries of a run that fit all filters.',
+      input: object({
+        run: RunText,
+        ...TrailFilterSchema.properties,
+        after: Type.Optional(Count),
+        order: Type.Optional(Type.Enum(['ascending', 'descending'])),
+        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: nodeLimits.pageEntries })),
+      }),
+      output: PageSchema,
+      refuses: [...FOUND, 'invalid_query', ...UNREADABLE],
+      handle: async ({ run: text, limit = nodeLimits.pageEntries, ...query }) => {
         const run = await found(text)
-        answered(await told(knownTypes(trail.run(run), query)))
-        const page = answered(await told(trail.run(run).query({ ...query, limit }, RUNTIME)))
+        await answerOf(knownTypes(trail.run(run), query))
+        const page = await answerOf(trail.run(run).query({ ...query, limit }, RUNTIME))
         return { run, ...pageView(page) }
       },
-    ),
-    '/trail/watch': operation(
-      {
-        name: '/trail/watch',
-        opType: 'subscription',
-        description: 'Pages of entries as they become durable, from behind a cursor and without end.',
-        inputSchema: Type.Object(
-          { run: RunText, ...TrailFilterSchema.properties, after: Type.Optional(Count) },
-          closed,
-        ),
-        outputSchema: PageSchema,
-        accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'invalid_query', ...UNREADABLE),
-      },
-      async function* ({ run: text, ...filter }, { signal }) {
+    }),
+    '/trail/watch': subscription({
+      description: 'Pages of entries as they become durable, from behind a cursor and without end.',
+      input: object({ run: RunText, ...TrailFilterSchema.properties, after: Type.Optional(Count) }),
+      output: PageSchema,
+      refuses: [...FOUND, 'invalid_query', ...UNREADABLE],
+      async *handle({ run: text, ...filter }, { signal }) {
         const run = await found(text)
-        answered(await told(knownTypes(trail.run(run), filter)))
+        await answerOf(knownTypes(trail.run(run), filter))
         for await (const page of streamed(trail.run(run).watch(filter, RUNTIME, signal)))
           yield { run, ...pageView(page) }
       },
-    ),
-    '/trail/verify': operation(
-      {
-        name: '/trail/verify',
-        opType: 'query',
-        description: 'Recomputes hashes, links and signatures from the stored bytes, of one run or of all.',
-        inputSchema: Type.Object(
-          {
-            run: Type.Optional(RunText),
-            /** Heads that are known from elsewhere: kept from `/trail/heads`, or from an export. */
-            expect: Type.Optional(Type.Array(RunHeadSchema, { maxItems: nodeLimits.expectedHeads })),
-          },
-          closed,
-        ),
-        outputSchema: ReportSchema,
-        accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', 'invalid_argument', 'trail_unavailable', 'trail_damaged'),
-      },
-      async ({ run: text, expect = [] }) => {
+    }),
+    '/trail/verify': query({
+      description: 'Recomputes hashes, links and signatures from the stored bytes, of one run or of all.',
+      input: object({
+        run: Type.Optional(RunText),
+        /** Heads that are known from elsewhere: kept from `/trail/heads`, or from an export. */
+        expect: Type.Optional(Type.Array(RunHeadSchema, { maxItems: nodeLimits.expectedHeads })),
+      }),
+      output: ReportSchema,
+      refuses: [...FOUND, 'invalid_argument', 'trail_unavailable', 'trail_damaged'],
+      handle: async ({ run: text, expect = [] }) => {
         const heads = expect.map(head => ({ ...head, run: head.run as RunId }))
         if (text === undefined) {
           const { runs, unreadable } = await told(trail.verifyAll({ knownHeads: heads }))
@@ -158,25 +116,20 @@ export function trailService({ coordinator, trail }: TrailDeps) {
           answered(refuse('invalid_argument', `A head of another run says nothing about ${run}; leave the run out.`))
         return report([await told(trail.run(run).verify({ knownHeads: heads }))], [])
       },
-    ),
-    '/trail/export': operation(
-      {
-        name: '/trail/export',
-        opType: 'subscription',
-        description:
-          'A run as lines of text: a header with run, head, count and public key, then the canonical global view of every entry, whose SHA-256 is the entry’s hash.',
-        inputSchema: Type.Object({ run: RunText }, closed),
-        outputSchema: Type.Object({ lines: Type.Array(Type.String()) }, closed),
-        accessControl: forOwner,
-        errorSchemas: refusals('not_found', 'ambiguous', ...UNREADABLE),
-      },
-      async function* ({ run: text }, { signal }) {
+    }),
+    '/trail/export': subscription({
+      description:
+        'A run as lines of text: a header with run, head, count and public key, then the canonical global view of every entry, whose SHA-256 is the entry’s hash.',
+      input: object({ run: RunText }),
+      output: object({ lines: Type.Array(Type.String()) }),
+      refuses: [...FOUND, ...UNREADABLE],
+      async *handle({ run: text }, { signal }) {
         const run = await found(text)
         const summary = (await trail.runs()).find(each => each.run === run)
         if (!summary) answered(refuse('not_found', `The trail has no entries of ${run}.`))
         else yield* streamed(exported(trail.run(run), summary, signal))
       },
-    ),
+    }),
   }
 }
 

@@ -1,43 +1,35 @@
 // /workspaces: what the agent of a turn does with its own workspace. Which one that is comes from its token, never from
 // the input.
-import { CallError, operation } from '@parley/call'
+import { CallError } from '@parley/call'
 import type { AgentVerbs } from '@parley/coordinator'
 import { type Principal, Type } from '@parley/core'
-import { OWNER_SCOPE, type TurnIdentities } from '../identity.ts'
-import { answered, Count, closed, forWorkspace, Nothing, Reason, refusals } from './spec.ts'
+import { OWNER_SCOPE } from '../identity.ts'
+import { object } from '../object.ts'
+import type { OperationDeps } from './deps.ts'
+import { answered, Count, forWorkspace, mutation, Nothing, query, Reason } from './spec.ts'
 
-export interface WorkspaceDeps {
-  readonly identities: Pick<TurnIdentities, 'verbsOf'>
-}
+const StatusSchema = object({
+  run: Type.String(),
+  workspace: Type.String(),
+  task: Type.String(),
+  title: Type.String(),
+  agent: Type.String(),
+  state: Type.String(),
+  epoch: Count,
+  unread: Count,
+  checkpoints: Count,
+  may_change: Type.Union([Type.Array(Type.String()), Type.Literal('everything')]),
+})
 
-const StatusSchema = Type.Object(
-  {
-    run: Type.String(),
-    workspace: Type.String(),
-    task: Type.String(),
-    title: Type.String(),
-    agent: Type.String(),
-    state: Type.String(),
-    epoch: Count,
-    unread: Count,
-    checkpoints: Count,
-    may_change: Type.Union([Type.Array(Type.String()), Type.Literal('everything')]),
-  },
-  closed,
-)
+const MailSchema = object({
+  id: Type.String(),
+  from: Type.String(),
+  type: Type.String(),
+  priority: Type.String(),
+  text: Type.String(),
+})
 
-const MailSchema = Type.Object(
-  {
-    id: Type.String(),
-    from: Type.String(),
-    type: Type.String(),
-    priority: Type.String(),
-    text: Type.String(),
-  },
-  closed,
-)
-
-export function workspaceService({ identities }: WorkspaceDeps) {
+export function workspaceService({ identities }: OperationDeps) {
   const inside = (identity: Principal | undefined): AgentVerbs => {
     const verbs = identities.verbsOf(identity)
     if (verbs) return verbs
@@ -52,69 +44,47 @@ export function workspaceService({ identities }: WorkspaceDeps) {
     )
   }
   const common = {
-    accessControl: forWorkspace,
-    errorSchemas: refusals(
-      'no_workspace',
-      'permission_denied',
-      'invalid_state',
-      'invalid_argument',
-      'trail_unavailable',
-    ),
+    access: forWorkspace,
+    refuses: ['no_workspace', 'permission_denied', 'invalid_state', 'invalid_argument', 'trail_unavailable'],
   } as const
   return {
-    '/workspaces/status': operation(
-      {
-        ...common,
-        name: '/workspaces/status',
-        opType: 'query',
-        description: 'The own workspace: its task, its state, unread mail, what may be changed.',
-        inputSchema: Nothing,
-        outputSchema: StatusSchema,
-      },
-      async (_input, { identity }) => {
+    '/workspaces/status': query({
+      ...common,
+      description: 'The own workspace: its task, its state, unread mail, what may be changed.',
+      input: Nothing,
+      output: StatusSchema,
+      handle: async (_input, { identity }) => {
         const status = answered(await inside(identity).status())
         const { may_change } = status
         return { ...status, may_change: may_change === 'everything' ? may_change : [...may_change] }
       },
-    ),
-    '/workspaces/inbox': operation(
-      {
-        ...common,
-        name: '/workspaces/inbox',
-        opType: 'mutation',
-        description: 'Takes the mail that has come since; each is handed out once.',
-        inputSchema: Nothing,
-        outputSchema: Type.Object({ mail: Type.Array(MailSchema) }, closed),
-      },
-      async (_input, { identity }) => ({ mail: [...answered(await inside(identity).inbox())] }),
-    ),
-    '/workspaces/checkpoint': operation(
-      {
-        ...common,
-        name: '/workspaces/checkpoint',
-        opType: 'mutation',
-        description: 'Keeps what the folder holds now: a turn that dies goes on from here.',
-        inputSchema: Type.Object({ intent: Reason }, closed),
-        outputSchema: Type.Object({ checkpoint: Type.String(), files: Type.Array(Type.String()) }, closed),
-      },
-      async ({ intent }, { identity }) => {
+    }),
+    '/workspaces/inbox': mutation({
+      ...common,
+      description: 'Takes the mail that has come since; each is handed out once.',
+      input: Nothing,
+      output: object({ mail: Type.Array(MailSchema) }),
+      handle: async (_input, { identity }) => ({ mail: [...answered(await inside(identity).inbox())] }),
+    }),
+    '/workspaces/checkpoint': mutation({
+      ...common,
+      description: 'Keeps what the folder holds now: a turn that dies goes on from here.',
+      input: object({ intent: Reason }),
+      output: object({ checkpoint: Type.String(), files: Type.Array(Type.String()) }),
+      handle: async ({ intent }, { identity }) => {
         const { checkpoint, files } = answered(await inside(identity).checkpoint(intent))
         return { checkpoint, files: [...files] }
       },
-    ),
-    '/workspaces/block': operation(
-      {
-        ...common,
-        name: '/workspaces/block',
-        opType: 'mutation',
-        description: 'Says that the turn cannot go on without an answer; it ends as blocked when its process ends.',
-        inputSchema: Type.Object({ reason: Reason }, closed),
-        outputSchema: Type.Object({ blocked: Type.Boolean() }, closed),
-      },
-      async ({ reason }, { identity }) => {
+    }),
+    '/workspaces/block': mutation({
+      ...common,
+      description: 'Says that the turn cannot go on without an answer; it ends as blocked when its process ends.',
+      input: object({ reason: Reason }),
+      output: object({ blocked: Type.Boolean() }),
+      handle: async ({ reason }, { identity }) => {
         answered(await inside(identity).block(reason))
         return { blocked: true }
       },
-    ),
+    }),
   }
 }
