@@ -1,11 +1,6 @@
 // /solve, /runs, /tasks: starting work, watching it, ending it.
 import { dirname, isAbsolute } from 'node:path'
-import {
-  LISTED_STATES,
-  PlanTaskViewSchema,
-  RunSummarySchema,
-  RunViewSchema,
-} from '@parley/coordinator'
+import { LISTED_STATES, PlanTaskViewSchema, RunSummarySchema, RunViewSchema } from '@parley/coordinator'
 import { mapSchema, type RunId, refuse, Type } from '@parley/core'
 import { HIGHWAY_PRESETS } from '@parley/kernel'
 import { type CallerEnvironment, callerEnvironment, checkedEnvironment } from '../agents/caller-environment.ts'
