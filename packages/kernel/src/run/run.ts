@@ -69,7 +69,7 @@ export function newRun(id: RunId) {
     marked: new Set<Workspace>(),
     /** Percent of a limit at which its warning is written (W-BUDGET-04). */
     budgetWarning: kernelDefaults.budgetWarning as number,
-    /** Whether use is on record as the runtime measured it; an older run has only what its agents reported (W-REC-15). */
+    /** Whether use is on record as the runtime measured it; older runs have only what agents reported (W-REC-15). */
     metered: false,
     /** Every object from here on carries a proof (W-SEC-16), though the run began without. */
     contentProven: false,

@@ -1,5 +1,5 @@
-// The shape of a taxonomy document (W-TAX-01 to W-TAX-04, W-ROLE-07). What a later check of W-TAX-05 judges is open here, so that
-// it is reported under that check's number.
+// The shape of a taxonomy document (W-TAX-01 to W-TAX-04, W-ROLE-07). It leaves open what a later check of W-TAX-05
+// judges, so that the problem is reported under that check's number.
 import { type Static, type TSchema, Type } from '@parley/core'
 
 /** the actions of the richest role that fits in here fit into one trail entry. */

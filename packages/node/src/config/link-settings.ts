@@ -1,6 +1,6 @@
 // The settings of ALP and of the daily budget (ALP-TCP-01, ALP-BUD-01, ALP-BIO-01). Other implementations of ALP read
-// `service.alp`, `network.host`, `alp.tcp_port`, `budget.daily_usd` and `public_bio` from the same places (section 26 of
-// the sheet); what only Parley knows stands beside them under `alp`.
+// `service.alp`, `network.host`, `alp.tcp_port`, `budget.daily_usd` and `public_bio` from the same places (section 26
+// of the sheet); Parley's own settings stand beside them under `alp`.
 import { isIP } from 'node:net'
 import { Type } from '@parley/core'
 import { type LinkConfig, linkDefaults } from '@parley/link'

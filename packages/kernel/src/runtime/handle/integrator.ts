@@ -1,5 +1,5 @@
-// Integration as an agent asks for it: the proof of what is integrated comes along as the store holds it (W-INT-05), and
-// what the integrator made of a merge is JSON.
+// Integration as an agent asks for it. The request carries the proof of what is integrated, as the store holds it
+// (W-INT-05); the integrator's result of a merge is JSON.
 import type { CheckpointId, Result, WorkspaceId } from '@parley/core'
 import type { ConflictType, IntegrationStrategy, ResolutionStrategy } from '@parley/trail/events'
 import type { ResolutionOutcome } from '../../integration/conflict.ts'
