@@ -4,6 +4,7 @@ import type { Budget } from '@parley/trail/events'
 import { expect, test } from 'vitest'
 import { addedRows } from '../testing/budgets.ts'
 import { fixture, type Row, refused } from '../testing/fixture.ts'
+import { denial } from '../testing/topology.ts'
 
 const tokens = (token_limit: number): Budget => ({ compute_budget: { token_limit } })
 
@@ -14,12 +15,8 @@ const modified = (name: string, actor: string, from: number, to: number, dimensi
   { workspace_id: name, budget_dimension: dimension, old_limit: from, new_limit: to },
 ]
 
-const denied = (name: string, actor: string, target: string, reason: string): Row => [
-  'capability_denied',
-  name,
-  actor,
-  { user_id: null, capability: 'operation:raise_budget', action: 'raise_budget', target, reason },
-]
+const denied = (name: string, actor: string, target: string, reason: string): Row =>
+  denial(name, actor, 'operation:raise_budget', reason, target)
 
 test.each([
   ['idle', 'ok'],

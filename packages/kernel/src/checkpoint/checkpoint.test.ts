@@ -3,6 +3,7 @@
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { fixture, type Row, refused } from '../testing/fixture.ts'
+import { denial } from '../testing/topology.ts'
 
 const draft = {
   type: 'artifact',
@@ -25,8 +26,7 @@ test('W-CP-11 an artifact is found only by those who see its workspace', async (
   f.name(artifacts[0]!, 'A1')
   await f.mark()
   expect(refused(await other.readArtifact(artifacts[0]!))).toBe('not_found')
-  const denied = { user_id: null, capability: 'access:read', action: 'read_artifact', target: 'A1' }
-  await f.expectAdded([['capability_denied', 'W2', 'worker', { ...denied, reason: 'permission_denied' }]])
+  await f.expectAdded([denial('W2', 'worker', 'access:read', 'permission_denied', 'A1', 'read_artifact')])
   expect(refused(await other.readArtifact('art_unknown'))).toBe('not_found')
   await f.expectAdded([])
 })

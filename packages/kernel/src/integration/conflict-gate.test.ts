@@ -10,20 +10,11 @@ import {
   triggered,
   twoConflicts,
 } from '../testing/conflicts.ts'
-import { fixture, type Row, refused } from '../testing/fixture.ts'
-
-const gatedRun = (setting: object = {}) => ({
-  run: {
-    highway: {
-      preset: 'autonomous',
-      gates: { task_approval: false, conflict_resolution: true },
-      gate_overrides: { conflict_resolution: { timeout: null, fallback: 'reject', ...setting } },
-    },
-  } as never,
-})
+import { fixture, refused } from '../testing/fixture.ts'
+import { expired, only } from '../testing/gates.ts'
 
 test('W-INT-12 with the gate on, every proposal of the integrator is asked for first, and carried out when it is approved', async () => {
-  const f = await fixture(gatedRun())
+  const f = await fixture({ run: { highway: only('conflict_resolution') } })
   const [one, other] = await twoConflicts(f)
   const first = gateOf(await f.root.resolveConflict(f.id('W'), one, 'coordinator_resolve', 'kept both'))
   const second = gateOf(await f.root.resolveConflict(f.id('W'), other, 'coordinator_resolve', 'yes'))
@@ -43,7 +34,7 @@ test('W-INT-12 with the gate on, every proposal of the integrator is asked for f
 })
 
 test('W-HWY-07 a rejected proposal leaves the workspace conflicted, and the next one is asked for anew', async () => {
-  const f = await fixture(gatedRun())
+  const f = await fixture({ run: { highway: only('conflict_resolution') } })
   const [one] = await twoConflicts(f)
   for (const [index, strategy] of (['coordinator_resolve', 'agent_rework'] as const).entries()) {
     const gate = gateOf(await f.root.resolveConflict(f.id('W'), one, strategy, 'so'))
@@ -57,7 +48,7 @@ test('W-HWY-07 a rejected proposal leaves the workspace conflicted, and the next
 })
 
 test('W-HWY-08 a human may choose another strategy and other words', async () => {
-  const f = await fixture(gatedRun())
+  const f = await fixture({ run: { highway: only('conflict_resolution') } })
   const [one, other] = await twoConflicts(f)
   const gate = gateOf(await f.root.resolveConflict(f.id('W'), one, 'agent_rework', 'again'))
   f.name(gate, 'G')
@@ -91,22 +82,11 @@ test.each([
   ['reject', 'coordinator_resolve', 'conflicted'],
   ['reject', 'escalate', 'failed'],
 ] as const)('W-INT-12 when nobody answers, the fallback %s decides about %s: %s', async (fallback, strategy, state) => {
-  const f = await fixture(gatedRun({ timeout: 1000, fallback }))
+  const f = await fixture({ run: { highway: only('conflict_resolution', { timeout: 1000, fallback }) } })
   const [one] = await twoConflicts(f)
   f.name(gateOf(await f.root.resolveConflict(f.id('W'), one, strategy, 'so')), 'G')
   await f.mark()
   await f.advance(1001)
-  const timeout: Row = [
-    'gate_timeout',
-    'W',
-    'fallback',
-    {
-      gate_id: 'G',
-      gate_type: 'conflict_resolution',
-      fallback_action: fallback,
-      elapsed: 1000,
-    },
-  ]
   const carriedOut = settled('X1', 'fallback', { strategy, resolution: 'so', outcome: 'closed' })
   const failed = endedConflicted('sig1', {
     aborts: 'gate_rejected_by_human',
@@ -117,7 +97,7 @@ test.each([
   const ruled = (conflict: string, resolution: string) =>
     settled(conflict, 'fallback', { strategy, resolution, outcome: 'failed' })
   await f.expectAdded([
-    timeout,
+    expired('G', 'conflict_resolution', 'W', fallback, 1000),
     answered('G', fallback, 'fallback'),
     ...(fallback === 'approve' ? [carriedOut] : []),
     ...(state === 'failed'
@@ -131,7 +111,9 @@ test.each([
 })
 
 test('W-HWY-10 an integrator that proposes the same again after the human’s time decides itself', async () => {
-  const f = await fixture(gatedRun({ timeout: 1000, fallback: 'escalate_to_coordinator' }))
+  const f = await fixture({
+    run: { highway: only('conflict_resolution', { timeout: 1000, fallback: 'escalate_to_coordinator' }) },
+  })
   const [one] = await twoConflicts(f)
   f.name(gateOf(await f.root.resolveConflict(f.id('W'), one, 'escalate', 'so')), 'G')
   await f.advance(1001)

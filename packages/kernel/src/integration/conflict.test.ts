@@ -18,6 +18,7 @@ import {
 } from '../testing/conflicts.ts'
 import { fixture, refused } from '../testing/fixture.ts'
 import { aborted, changed, decided } from '../testing/tasks.ts'
+import { denial } from '../testing/topology.ts'
 
 test('W-INT-06 the newest result that an integrator handed in is the merged state when the last conflict is settled', async () => {
   const f = await fixture()
@@ -54,20 +55,7 @@ test('W-INT-07 conflicts are reported while an evaluated integration is open, an
   await f.mark()
   expect(refused(await report())).toBe('invalid_state')
   expect(refused(await f.agent('W').reportConflicts(f.id('W'), [overlap]))).toBe('permission_denied')
-  await f.expectAdded([
-    [
-      'capability_denied',
-      'W',
-      'worker',
-      {
-        user_id: null,
-        capability: 'operation:integrate',
-        action: 'integrate',
-        target: 'W',
-        reason: 'permission_denied',
-      },
-    ],
-  ])
+  await f.expectAdded([denial('W', 'worker', 'operation:integrate', 'permission_denied', 'W')])
   unwrap(await f.root.accept(f.id('W')))
   expect(refused(await report())).toBe('invalid_state')
 })

@@ -2,31 +2,11 @@ import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { begunBy, completedOn, gateOf, mergedBy, overlap } from '../testing/conflicts.ts'
 import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
+import { ended, expired, only, triggered } from '../testing/gates.ts'
 import { aborted, changed, decided, delivered, emitted, started } from '../testing/tasks.ts'
 
-const gatedRun = (setting: object = {}) => ({
-  run: {
-    highway: {
-      preset: 'autonomous',
-      gates: { task_approval: false, integration: true },
-      gate_overrides: { integration: { timeout: null, fallback: 'reject', ...setting } },
-    },
-  } as never,
-})
-
-const triggered = (gate: string, source: string): Row => [
-  'gate_triggered',
-  source,
-  'protocol',
-  { gate_id: gate, gate_type: 'integration', workspace: source },
-]
-
-const answered = (gate: string, source: string | null, action: string, actor: string, extra: object = {}): Row => [
-  'gate_resolved',
-  source,
-  actor,
-  { gate_id: gate, gate_type: 'integration', action, ...extra, actor },
-]
+const answered = (gate: string, source: string | null, action: string, actor: string, extra: object = {}): Row =>
+  ended(gate, 'integration', source, action, actor, extra)
 
 const begun = (signal: string, source: string, strategy = 'direct', extra: object = {}): readonly Row[] => [
   emitted(signal, 'R', 'integrate', 'system', { ref: source }),
@@ -40,14 +20,14 @@ async function waiting(f: Fixture, source: string, how: 'begin' | 'accept' = 'ac
   const asked = how === 'begin' ? f.root.beginIntegration(f.id(source)) : f.root.accept(f.id(source))
   const gate = gateOf(await asked)
   f.name(gate, `G${source}`)
-  await f.expectAmong([triggered(`G${source}`, source)])
+  await f.expectAmong([triggered(`G${source}`, 'integration', source, { workspace: source })])
   return gate
 }
 
 const ux = (f: Fixture) => f.runtime.user('ux')
 
 test('W-INT-02 the gate comes before everything else, and holds no lock', async () => {
-  const f = await fixture(gatedRun())
+  const f = await fixture({ run: { highway: only('integration') } })
   await completedOn(f, { A: ['a'], B: ['b'] })
   const gate = await waiting(f, 'A', 'begin')
   expect(unwrap(await f.root.look(f.id('A'))).integration).toBeNull()
@@ -70,7 +50,7 @@ test('W-INT-02 the gate comes before everything else, and holds no lock', async 
 })
 
 test('W-INT-02 what else was said of a merge survives the gate, and a restart', async () => {
-  const f = await fixture(gatedRun())
+  const f = await fixture({ run: { highway: only('integration') } })
   await completedOn(f, { A: ['a'] })
   const how = { strategy: 'evaluated', basis: 'priority', result: { tree: 1 } } as const
   const gate = gateOf(await f.root.accept(f.id('A'), how))
@@ -89,7 +69,7 @@ test('W-INT-02 what else was said of a merge survives the gate, and a restart', 
 })
 
 test('W-INT-15 a rejected gate fails the workspace without an integration', async () => {
-  const f = await fixture(gatedRun())
+  const f = await fixture({ run: { highway: only('integration') } })
   await completedOn(f, { A: ['a'] })
   const gate = await waiting(f, 'A')
   unwrap(await ux(f).reject(f.run.id, gate))
@@ -103,7 +83,7 @@ test('W-INT-15 a rejected gate fails the workspace without an integration', asyn
 })
 
 test('AMB-18 revise and reject are not gated, and take the gate with them', async () => {
-  const f = await fixture(gatedRun())
+  const f = await fixture({ run: { highway: only('integration') } })
   await completedOn(f, { A: ['a'] })
   await waiting(f, 'A')
   unwrap(await f.root.revise(f.id('A')))
@@ -120,7 +100,7 @@ test('AMB-18 revise and reject are not gated, and take the gate with them', asyn
 })
 
 test('W-HWY-08 a human may choose another strategy', async () => {
-  const f = await fixture(gatedRun())
+  const f = await fixture({ run: { highway: only('integration') } })
   await completedOn(f, { A: ['f'], B: ['f'] })
   unwrap(await ux(f).approve(f.run.id, await waiting(f, 'A')))
   const gate = await waiting(f, 'B')
@@ -137,7 +117,7 @@ test('W-HWY-08 a human may choose another strategy', async () => {
 test.each([false, true])(
   'W-INT-08 what is approved while another integration is open begins when that has ended (restarted: %s)',
   async restarted => {
-    const f = await fixture(gatedRun())
+    const f = await fixture({ run: { highway: only('integration') } })
     await completedOn(f, { A: ['a'], B: ['b'], C: ['c'] })
     const gates = { B: await waiting(f, 'B'), C: await waiting(f, 'C', 'begin') }
     const first = gateOf(await f.root.beginIntegration(f.id('A'), 'evaluated'))
@@ -163,7 +143,7 @@ test.each([false, true])(
 )
 
 test('W-INT-08 what was approved and then aborted does not begin', async () => {
-  const f = await fixture(gatedRun())
+  const f = await fixture({ run: { highway: only('integration') } })
   await completedOn(f, { A: ['a'], B: ['b'] })
   const gate = await waiting(f, 'B')
   unwrap(await ux(f).approve(f.run.id, await waiting(f, 'A', 'begin')))
@@ -176,7 +156,7 @@ test('W-INT-08 what was approved and then aborted does not begin', async () => {
 })
 
 test('W-INT-08 an integrator that asks again for what was approved is not stopped again', async () => {
-  const f = await fixture(gatedRun())
+  const f = await fixture({ run: { highway: only('integration') } })
   await completedOn(f, { A: ['a'], B: ['b'] })
   const gate = await waiting(f, 'B', 'begin')
   unwrap(await ux(f).approve(f.run.id, await waiting(f, 'A', 'begin')))
@@ -200,14 +180,11 @@ test('W-HWY-09 a fallback that approves merges, one that rejects fails', async (
     ['approve', 'closed'],
     ['reject', 'failed'],
   ] as const) {
-    const f = await fixture(gatedRun({ timeout: 1000, fallback }))
+    const f = await fixture({ run: { highway: only('integration', { timeout: 1000, fallback }) } })
     await completedOn(f, { A: ['a'] })
     await waiting(f, 'A')
     await f.advance(1001)
-    await f.expectAmong([
-      ['gate_timeout', 'A', 'fallback', { fallback_action: fallback }],
-      answered('GA', 'A', fallback, 'fallback'),
-    ])
+    await f.expectAmong([expired('GA', 'integration', 'A', fallback, 1000), answered('GA', 'A', fallback, 'fallback')])
     expect(await f.state('A')).toBe(state)
   }
 })

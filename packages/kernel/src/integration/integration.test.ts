@@ -16,6 +16,7 @@ import {
   status,
   taskOf,
 } from '../testing/tasks.ts'
+import { denial } from '../testing/topology.ts'
 
 /** A task and a workspace that has completed it: W, T and its final checkpoint K. */
 async function completedWork(f: Fixture): Promise<{ readonly task: TaskId; readonly checkpoint: string }> {
@@ -29,18 +30,8 @@ async function completedWork(f: Fixture): Promise<{ readonly task: TaskId; reado
 
 const integrate = (signal: string, source: string): Row => emitted(signal, 'R', 'integrate', 'system', { ref: source })
 
-const denied = (caller: string, actor: string, target: string): Row => [
-  'capability_denied',
-  caller,
-  actor,
-  {
-    user_id: null,
-    capability: 'operation:integrate',
-    action: 'integrate',
-    target,
-    reason: 'permission_denied',
-  },
-]
+const denied = (by: string, actor: string, target: string): Row =>
+  denial(by, actor, 'operation:integrate', 'permission_denied', target)
 
 /** A revise, reject or merge error, from where the integration is open. */
 function ended(source: string, signal: string, reason: string, task: readonly Row[]): readonly Row[] {

@@ -3,6 +3,7 @@ import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { AgentHandle } from '../runtime/handle/agent.ts'
 import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
+import { denial } from '../testing/topology.ts'
 
 const work = { format: 'markdown', content: 'part' }
 
@@ -25,18 +26,8 @@ async function waitingBelow(): Promise<Fixture> {
   return f
 }
 
-const denied = (by: string, actor: string, target: string): Row => [
-  'capability_denied',
-  by,
-  actor,
-  {
-    user_id: null,
-    capability: 'operation:integrate',
-    action: 'integrate',
-    target,
-    reason: 'permission_denied',
-  },
-]
+const denied = (by: string, actor: string, target: string): Row =>
+  denial(by, actor, 'operation:integrate', 'permission_denied', target)
 
 test('W-INT-01 nothing is merged into work that is handed in, and nobody else judges it', async () => {
   const f = await waitingBelow()

@@ -126,7 +126,7 @@ test('W-INT-05 work that was changed while it waited is not merged by a gate who
   gateOf(await f.root.accept(f.id('W')))
   await spoil(f)
   await f.advance(10_000)
-  await expect.poll(() => f.state('W')).toBe('failed')
+  await expect.poll(() => f.state('W'), { timeout: 10_000 }).toBe('failed')
   const ended = ['gate_timeout', 'gate_resolved', 'signal_emitted', 'integration_started', ...FLAGGED]
   expect(await eventsOf(f)).toEqual(ended)
   await expectFailed(f)
@@ -145,7 +145,7 @@ test('W-INT-05 work that was changed while it waited for another integration is 
   await spoil(f)
   expect(await f.state('W')).toBe('integrating')
   unwrap(await f.root.accept(f.id('V')))
-  await expect.poll(() => f.state('W')).toBe('failed')
+  await expect.poll(() => f.state('W'), { timeout: 10_000 }).toBe('failed')
   expect((await eventsOf(f)).slice(-7)).toEqual(['signal_emitted', 'integration_started', ...FLAGGED])
   await expectFailed(f)
 })

@@ -7,32 +7,12 @@ import { tamper } from '@parley/trail/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { completedOn, conflictedBy, gateOf, overlap } from '../testing/conflicts.ts'
 import { fixture, type Row, refused } from '../testing/fixture.ts'
+import { ended, only, triggered } from '../testing/gates.ts'
 import { failedOn, salvageAborted, salvageBegun } from '../testing/salvages.ts'
 import { changed, delivered, emitted } from '../testing/tasks.ts'
 
-const gatedRun = (setting: object = {}) => ({
-  run: {
-    highway: {
-      preset: 'autonomous',
-      gates: { task_approval: false, integration: true },
-      gate_overrides: { integration: { timeout: null, fallback: 'reject', ...setting } },
-    },
-  } as never,
-})
-
-const triggered = (gate: string): Row => [
-  'gate_triggered',
-  'R',
-  'protocol',
-  { gate_id: gate, gate_type: 'integration', workspace: 'R' },
-]
-
-const answered = (gate: string, action: string, actor: string, extra: object = {}): Row => [
-  'gate_resolved',
-  'R',
-  actor,
-  { gate_id: gate, gate_type: 'integration', action, ...extra, actor, mode: 'salvage' },
-]
+const answered = (gate: string, action: string, actor: string): Row =>
+  ended(gate, 'integration', 'R', action, actor, { mode: 'salvage' })
 
 test('W-INT-18 without checkpoints there is nothing to salvage; a provisional one does where there is no final', async () => {
   const f = await fixture()
@@ -130,11 +110,11 @@ test('W-INT-20 a merge that cannot be made aborts the salvage', async () => {
 })
 
 test('W-INT-20 what its gate lets through begins; what it rejects changes nothing', async () => {
-  const f = await fixture(gatedRun())
+  const f = await fixture({ run: { highway: only('integration') } })
   await failedOn(f, 'W', ['f'])
   const gate = gateOf(await f.root.salvage(f.id('W')))
   f.name(gate, 'G')
-  await f.expectAmong([triggered('G')])
+  await f.expectAmong([triggered('G', 'integration', 'R', { workspace: 'R' })])
   const shown = unwrap(await f.run.gate(gate))
   expect(shown).toMatchObject({
     subject_id: `${f.id('W')}:salvage`,
@@ -150,7 +130,7 @@ test('W-INT-20 what its gate lets through begins; what it rejects changes nothin
 
   const second = gateOf(await f.root.salvage(f.id('W')))
   f.name(second, 'G2')
-  await f.expectAmong([triggered('G2')])
+  await f.expectAmong([triggered('G2', 'integration', 'R', { workspace: 'R' })])
   await f.restart()
   await f.mark()
   unwrap(await f.runtime.user('ux').approve(f.run.id, second))
@@ -159,7 +139,7 @@ test('W-INT-20 what its gate lets through begins; what it rejects changes nothin
 })
 
 test('W-INT-20 a gate that nobody answers rejects, and its guard rejects what is asked again', async () => {
-  const f = await fixture(gatedRun({ timeout: 1000 }))
+  const f = await fixture({ run: { highway: only('integration', { timeout: 1000, fallback: 'reject' }) } })
   await failedOn(f, 'W', ['f'])
   f.name(gateOf(await f.root.salvage(f.id('W'))), 'G')
   await f.mark()
@@ -170,7 +150,7 @@ test('W-INT-20 a gate that nobody answers rejects, and its guard rejects what is
 })
 
 test('W-INT-08 an approved salvage waits for the target without another gate, across a restart too', async () => {
-  const f = await fixture(gatedRun())
+  const f = await fixture({ run: { highway: only('integration') } })
   await completedOn(f, { A: ['a'] })
   await failedOn(f, 'W', ['f'])
   unwrap(await f.runtime.user('ux').approve(f.run.id, gateOf(await f.root.beginIntegration(f.id('A')))))

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { fixture, refused } from '../testing/fixture.ts'
 import { rightsBetween } from '../testing/rights.ts'
+import { denial } from '../testing/topology.ts'
 
 test('W-TOPO-CHAN-04 only the coordinator revokes and grants, and an attempt of anybody else is on record', async () => {
   const f = await fixture()
@@ -10,17 +11,10 @@ test('W-TOPO-CHAN-04 only the coordinator revokes and grants, and an attempt of 
   const [own] = await rightsBetween(f, 'W', 'R')
   await f.mark()
   const before = await f.picture()
-  const denied = (capability: string, action: string, target?: string) =>
-    [
-      'capability_denied',
-      'W',
-      'worker',
-      { user_id: null, capability, action, ...(target && { target }), reason: 'permission_denied' },
-    ] as const
   expect(refused(await worker.revokeRight(own!, 'mine'))).toBe('permission_denied')
-  await f.expectAdded([denied('operation:revoke_right', 'revoke_right')])
+  await f.expectAdded([denial('W', 'worker', 'operation:revoke_right')])
   expect(refused(await worker.grantRight('send', f.id('W'), f.id('W2')))).toBe('permission_denied')
-  await f.expectAdded([denied('operation:create_right', 'create_right', 'W')])
+  await f.expectAdded([denial('W', 'worker', 'operation:create_right', 'permission_denied', 'W')])
   expect(await f.picture()).toEqual(before)
 })
 

@@ -1,15 +1,7 @@
 // Which signals an agent may emit, and what becomes of the ones it may not (W-SIG-02, W-SIG-05).
 import { expect, test } from 'vitest'
-import { fixture, type Row, refused } from '../testing/fixture.ts'
-
-function denial(workspace: string, actor: string, type: string): Row {
-  return [
-    'capability_denied',
-    workspace,
-    actor,
-    { user_id: null, capability: `emit:${type}`, action: 'emit', reason: 'permission_denied' },
-  ]
-}
+import { fixture, refused } from '../testing/fixture.ts'
+import { denial } from '../testing/topology.ts'
 
 test.each([
   ['escalation without a reason', { type: 'escalation' }],
@@ -40,7 +32,7 @@ test('W-SIG-05 an agent speaks for its own workspace only, and does not name it 
   await f.mark()
   const emit = (draft: object) => worker.emit(draft as never)
   expect(refused(await emit({ type: 'complete', from: f.id('W2') }))).toBe('permission_denied')
-  await f.expectAdded([denial('W', 'worker', 'complete')])
+  await f.expectAdded([denial('W', 'worker', 'emit:complete', 'permission_denied', undefined, 'emit')])
   expect(refused(await emit({ type: 'complete', from: f.id('W') }))).toBe('invalid_argument')
   await f.expectAdded([])
   expect([await f.state('W'), await f.state('W2')]).toEqual(['active', 'active'])

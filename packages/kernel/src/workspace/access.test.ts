@@ -1,27 +1,14 @@
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
-
-const denied = (
-  [name, actor]: readonly [string, string],
-  capability: string,
-  action: string,
-  reason: string,
-  target?: string,
-): Row => [
-  'capability_denied',
-  name,
-  actor,
-  { user_id: null, capability, action, reason, ...(target !== undefined && { target }) },
-]
-const root = ['R', 'system'] as const
+import { type Fixture, fixture, refused } from '../testing/fixture.ts'
+import { denial } from '../testing/topology.ts'
 
 async function attemptsToThaw(f: Fixture): Promise<void> {
   const before = await f.picture()
   expect(refused(await f.root.setAuthority(f.id('W')))).toBe('immutable(frozen)')
-  await f.expectAdded([denied(root, 'set:authority', 'set_authority', 'frozen', 'W')])
+  await f.expectAdded([denial('R', 'system', 'set:authority', 'frozen', 'W', 'set_authority')])
   expect(refused(await f.root.setDelegate(f.id('W')))).toBe('immutable(frozen)')
-  await f.expectAdded([denied(root, 'set:delegate', 'set_delegate', 'frozen', 'W')])
+  await f.expectAdded([denial('R', 'system', 'set:delegate', 'frozen', 'W', 'set_delegate')])
   expect(await f.picture()).toEqual(before)
 }
 
@@ -43,13 +30,13 @@ test('W-WS-22 observers, the coordinator and agents that are not at work write n
   const observer = await f.observer('O')
   const idle = await f.workspace('W')
   await f.mark()
-  for (const [agent, who] of [
-    [observer, ['O', 'observer']],
-    [idle, ['W', 'worker']],
-    [f.root, ['R', 'system']],
+  for (const [agent, name, actor] of [
+    [observer, 'O', 'observer'],
+    [idle, 'W', 'worker'],
+    [f.root, 'R', 'system'],
   ] as const) {
     expect(refused(await agent.writeMemory('k', 1))).toBe('permission_denied')
-    await f.expectAdded([denied(who, 'access:write', 'write_memory', 'permission_denied', who[0])])
+    await f.expectAdded([denial(name, actor, 'access:write', 'permission_denied', name)])
   }
 })
 

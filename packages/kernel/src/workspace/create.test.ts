@@ -3,6 +3,7 @@ import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'
 import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
+import { denial } from '../testing/topology.ts'
 
 const rejection = (reason: string, by = 'R'): Row => [
   'workspace_rejected',
@@ -11,11 +12,9 @@ const rejection = (reason: string, by = 'R'): Row => [
   { reason, capacity_details: {} },
 ]
 
-const denial = (
-  capability = 'operation:create_workspace',
-  reason = 'permission_denied',
-  [name, actor] = ['R', 'system'],
-): Row => ['capability_denied', name, actor, { user_id: null, capability, action: 'create_workspace', reason }]
+/** What D was denied about work that it asked for. */
+const deniedD = (reason = 'permission_denied', capability = 'operation:create_workspace'): Row =>
+  denial('D', 'worker', capability, reason, undefined, 'create_workspace')
 
 /** Asks for a workspace with whatever a caller might send, and says what came of it; a refusal must change nothing. */
 async function attempt(f: Fixture, draft: object, by = f.root): Promise<string> {
@@ -65,28 +64,23 @@ test('W-ROLE-12 a delegate creates directly beneath itself, while it is active, 
   const delegate = await f.worker('D', { delegate: true })
   await f.worker('D2', { delegate: true })
   await f.mark()
-  const own = ['D', 'worker'] as [string, string]
   expect(await attempt(f, { role: 'worker', delegate: true }, delegate)).toBe('permission_denied')
-  await f.expectAdded([denial('operation:grant_delegation', 'permission_denied', own)])
+  await f.expectAdded([deniedD('permission_denied', 'operation:grant_delegation')])
   expect(await attempt(f, { role: 'worker', visibility: [f.id('D2')] }, delegate)).toBe(
     'containment(containment_violation)',
   )
-  await f.expectAdded([denial(undefined, 'containment_violation', own)])
+  await f.expectAdded([deniedD('containment_violation')])
   expect(await attempt(f, { role: 'worker', resources: ['/etc'] }, delegate)).toBe('containment(containment_violation)')
-  await f.expectAdded([denial(undefined, 'containment_violation', own)])
+  await f.expectAdded([deniedD('containment_violation')])
   expect(await attempt(f, { role: 'butler' }, delegate)).toBe('rejected(unregistered_role)')
   await f.expectAdded([rejection('unregistered_role', 'D')])
   // Row 1 comes before everything: whose parent it names is not even looked up.
   for (const parent of [f.id('R'), f.id('D2'), 'ws_none'])
     expect(await attempt(f, { role: 'butler', parent }, delegate)).toBe('permission_denied')
-  await f.expectAdded([
-    denial(undefined, undefined, own),
-    denial(undefined, undefined, own),
-    denial(undefined, undefined, own),
-  ])
+  await f.expectAdded([deniedD(), deniedD(), deniedD()])
   await f.force('D', 'blocked')
   expect(await attempt(f, { role: 'worker' }, delegate)).toBe('permission_denied')
-  await f.expectAdded([denial(undefined, undefined, own)])
+  await f.expectAdded([deniedD()])
   // The root may still create beneath a delegate that waits (row 8).
   expect(await attempt(f, { role: 'worker', parent: f.id('D') })).toBe('ok')
 })

@@ -1,22 +1,13 @@
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { fixture, type Row, refused } from '../testing/fixture.ts'
+import { decided } from '../testing/tasks.ts'
+import { denial } from '../testing/topology.ts'
 
 const suspended = (from_state: string, signal_id = 'sig1'): Row[] => [
   ['signal_emitted', 'R', 'system', { signal_id, from: 'R', type: 'suspend', ref: 'W' }],
   ['suspension_started', 'W', 'system', { workspace_id: 'W', pre_suspension_state: from_state, reason: 'paused' }],
-  [
-    'workspace_state_changed',
-    'W',
-    'system',
-    {
-      workspace_id: 'W',
-      from_state,
-      to_state: 'suspended',
-      trigger: 'suspended_by_coordinator',
-      initiator: 'coordinator',
-    },
-  ],
+  decided('W', from_state, 'suspended', 'suspended_by_coordinator'),
 ]
 
 test('W-SIG-05 no signal of a suspended agent is heard, whatever its type', async () => {
@@ -25,8 +16,7 @@ test('W-SIG-05 no signal of a suspended agent is heard, whatever its type', asyn
   await f.force('W', 'suspended')
   for (const type of ['ready', 'started', 'blocked', 'checkpoint', 'complete', 'failed', 'escalation'] as const) {
     expect(refused(await worker.emit({ type, reason: 'x' }))).toBe('permission_denied(frozen)')
-    const frozen = { user_id: null, capability: `emit:${type}`, action: 'emit', reason: 'frozen' }
-    await f.expectAdded([['capability_denied', 'W', 'worker', frozen]])
+    await f.expectAdded([denial('W', 'worker', `emit:${type}`, 'frozen', undefined, 'emit')])
   }
   expect(await f.state('W')).toBe('suspended')
 })
