@@ -18,7 +18,9 @@ function collect(modules: readonly TestModule[], unhandled: readonly { readonly 
   const skipped: NamedTest[] = []
   const unfinished: NamedTest[] = []
   const failedFiles: string[] = []
+  const cutOff = { passed: 0, failed: 0 }
   for (const module of modules) {
+    const before = { passed, unfinished: unfinished.length }
     let failedHere = 0
     for (const test of module.children.allTests()) {
       const result = test.result()
@@ -29,6 +31,10 @@ function collect(modules: readonly TestModule[], unhandled: readonly { readonly 
       else unfinished.push(named)
     }
     failed += failedHere
+    if (unfinished.length > before.unfinished) {
+      cutOff.passed += passed - before.passed
+      cutOff.failed += failedHere
+    }
     if (module.state() === 'failed' && failedHere === 0) failedFiles.push(module.relativeModuleId)
   }
   return {
@@ -36,6 +42,7 @@ function collect(modules: readonly TestModule[], unhandled: readonly { readonly 
     failed,
     skipped,
     unfinished,
+    cutOff,
     failedFiles,
     unhandled: unhandled.map(error => firstLine(error.message)),
   }

@@ -1,8 +1,16 @@
 // The end of `npm test`: the last line and the exit code, for every way in which a run can end.
 import { describe, expect, test } from 'vitest'
-import { closing, type RunFacts, type TestResult } from './test-result.ts'
+import { closing, diedIn, type RunFacts, type TestResult, withSecondRun } from './test-result.ts'
 
-const good: TestResult = { passed: 3, failed: 0, skipped: [], unfinished: [], failedFiles: [], unhandled: [] }
+const good: TestResult = {
+  passed: 3,
+  failed: 0,
+  skipped: [],
+  unfinished: [],
+  cutOff: { passed: 0, failed: 0 },
+  failedFiles: [],
+  unhandled: [],
+}
 const skipped = [{ file: 'a.test.ts', name: 'needs a server', reason: 'no server here' }]
 
 function end(result: Partial<TestResult>, facts: Partial<RunFacts> = {}) {
@@ -67,5 +75,35 @@ describe('the last line of a test run', () => {
       lines: [expect.any(String), '0 passed, 1 failed'],
       exitCode: 1,
     })
+  })
+})
+
+describe('a file whose process died', () => {
+  const crash: TestResult = {
+    ...good,
+    passed: 10,
+    unfinished: [{ file: 'a.test.ts', name: 'second' }],
+    cutOff: { passed: 1, failed: 0 },
+    unhandled: ['[vitest-pool]: Worker forks emitted error.'],
+  }
+
+  test('is named for a second run, whose result takes the place of what it had come to', () => {
+    expect(diedIn(crash)).toEqual(['a.test.ts'])
+    const whole = withSecondRun(crash, { ...good, passed: 2 })
+    expect(whole).toEqual({ ...good, passed: 11 })
+    const { last, text } = end(whole, { repeated: ['a.test.ts'] })
+    expect(last).toBe('11 passed, 0 failed')
+    expect(text).toContain('Files that ran a second time because their process had died: 1\n   - a.test.ts')
+  })
+
+  test('counts as failed when it dies again, or when a test fails in the second run', () => {
+    expect(end(withSecondRun(crash, crash), { exitCode: 1 })).toMatchObject({ exitCode: 1 })
+    expect(end(withSecondRun(crash, { ...good, passed: 1, failed: 1 }), { exitCode: 1 })).toMatchObject({
+      last: '10 passed, 1 failed',
+    })
+  })
+
+  test('is not run again for any other reason than the death of its process', () => {
+    expect(diedIn({ ...crash, unhandled: [] })).toEqual([])
   })
 })

@@ -13,10 +13,36 @@ export interface TestResult {
   readonly skipped: readonly NamedTest[]
   /** Tests that began or were due, and never ended: their process died. */
   readonly unfinished: readonly NamedTest[]
+  /** What had passed and failed in the files of those tests. */
+  readonly cutOff: { readonly passed: number; readonly failed: number }
   /** Files that failed as a whole (import, hook), without a failed test in them. */
   readonly failedFiles: readonly string[]
   /** Errors that no test caught. */
   readonly unhandled: readonly string[]
+}
+
+/** Error of the runner itself when the process of a file dies; the tests of the file say more. */
+const OF_POOL = /^\[vitest-pool\]/
+
+/** Files to run a second time: V8 in Node.js 24 aborts a process now and then, in whichever file it happens to run. */
+export function diedIn({ unfinished, failedFiles, unhandled }: TestResult): readonly string[] {
+  if (!unhandled.some(error => OF_POOL.test(error))) return []
+  return [...new Set([...unfinished.map(({ file }) => file), ...failedFiles])]
+}
+
+/** The result of a run whose died files ran again, in place of what they had come to. */
+export function withSecondRun(first: TestResult, second: TestResult): TestResult {
+  const died = diedIn(first)
+  const stays = ({ file }: { readonly file: string }) => !died.includes(file)
+  return {
+    passed: first.passed - first.cutOff.passed + second.passed,
+    failed: first.failed - first.cutOff.failed + second.failed,
+    skipped: [...first.skipped.filter(stays), ...second.skipped],
+    unfinished: second.unfinished,
+    cutOff: second.cutOff,
+    failedFiles: [...first.failedFiles.filter(file => !died.includes(file)), ...second.failedFiles],
+    unhandled: [...first.unhandled.filter(error => !OF_POOL.test(error)), ...second.unhandled],
+  }
 }
 
 export interface RunFacts {
@@ -27,6 +53,8 @@ export interface RunFacts {
   readonly ci: boolean
   /** A filter by name was asked for: what it leaves out is not worth naming, nor a failure. */
   readonly filtered: boolean
+  /** Files that ran a second time because their process had died. */
+  readonly repeated?: readonly string[]
 }
 
 export interface Closing {
@@ -34,9 +62,9 @@ export interface Closing {
   readonly exitCode: 0 | 1
 }
 
-export function closing({ result, exitCode, ci, filtered }: RunFacts): Closing {
+export function closing({ result, exitCode, ci, filtered, repeated = [] }: RunFacts): Closing {
   if (!result) return close(['The test runner ended without a result; its output above says why.'], 0, 1, 0)
-  const lines: string[] = []
+  const lines: string[] = section('Files that ran a second time because their process had died', repeated)
   let failed = result.failed
 
   for (const [title, names] of [

@@ -4,29 +4,43 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { closing, type TestResult } from './test-result.ts'
+import { closing, diedIn, type TestResult, withSecondRun } from './test-result.ts'
 
 const root = join(import.meta.dirname, '..')
 const passedOn = process.argv.slice(2).filter(argument => argument !== '--soak')
 const soak = process.argv.includes('--soak')
 const asked = (option: RegExp) => passedOn.some(argument => option.test(argument))
 
+const options = passedOn.filter(argument => argument.startsWith('-'))
 const folder = mkdtempSync(join(tmpdir(), 'parley-test-'))
 const resultFile = join(folder, 'result.json')
-const exitCode = await runVitest()
-const result: TestResult | undefined = existsSync(resultFile) ? JSON.parse(readFileSync(resultFile, 'utf8')) : undefined
+let exitCode = await runVitest(passedOn)
+let result = readResult()
+const repeated = result ? diedIn(result) : []
+if (result && repeated.length > 0 && options.length === passedOn.length) {
+  console.log(`\nThe process of ${repeated.join(', ')} died. Running that again …`)
+  exitCode = await runVitest([...options, ...repeated])
+  const second = readResult()
+  if (second) result = withSecondRun(result, second)
+}
 rmSync(folder, { recursive: true })
 
 const end = closing({
   result,
-  exitCode,
+  exitCode: result && result.failed > 0 ? 1 : exitCode,
+  repeated,
   ci: process.env.CI === 'true',
   filtered: asked(/^(-t|--testNamePattern)\b/),
 })
 console.log(`\n${end.lines.join('\n')}`)
 process.exitCode = end.exitCode
 
-function runVitest(): Promise<number> {
+function readResult(): TestResult | undefined {
+  return existsSync(resultFile) ? JSON.parse(readFileSync(resultFile, 'utf8')) : undefined
+}
+
+function runVitest(selected: readonly string[]): Promise<number> {
+  rmSync(resultFile, { force: true })
   const reporters = asked(/^--reporter\b/) ? [] : ['--reporter=default']
   const child = spawn(
     process.execPath,
@@ -35,7 +49,7 @@ function runVitest(): Promise<number> {
       'run',
       ...reporters,
       `--reporter=${join(import.meta.dirname, 'test-reporter.ts')}`,
-      ...passedOn,
+      ...selected,
     ],
     {
       cwd: root,
