@@ -119,12 +119,7 @@ export class Node {
       // Of turns that a node which died was taking: nobody else uses this profile now.
       rmSync(paths.tokens, { recursive: true, force: true })
       const bin = writeShim(paths, env)
-      const spending = Spending.open({
-        home: paths.folder,
-        clock,
-        dailyUsd: liveDailyUsd(config, log),
-        log,
-      })
+      const spending = Spending.open({ home: paths.folder, clock, dailyUsd: liveDailyUsd(config, log), log })
       // The profile's one key is for its links too (ALP-ID-01), whether it signs the record or not.
       if (!sign) (await profileSigner(paths.folder)).close?.()
       const link = new NodeLink({ config, env, clock, spending, owner: ownerPrincipal(), log })
@@ -183,18 +178,12 @@ export class Node {
       if (node) return node
       throw new CallError('UNAVAILABLE', 'the node is starting', { retryable: true })
     }
+    const { spending } = options
+    const parts = { config, trail, coordinator, link, agents, programs, spending, clock, log }
     const operations = nodeOperations({
-      config,
-      trail,
-      coordinator,
-      link,
+      ...parts,
       identities,
-      agents,
-      programs,
-      spending: options.spending,
-      clock,
       owner,
-      log,
       passphrase: new AnswerPassphrase({
         hash: config.values.passphrase,
         clock,
@@ -216,20 +205,7 @@ export class Node {
       log.error(`a rotation of the key is not on record: ${rotations.error.message}`, {
         code: rotations.error.code,
       })
-    await link.start(
-      linkSurroundings({
-        config,
-        trail,
-        coordinator,
-        link,
-        spending: options.spending,
-        agents,
-        programs,
-        operations,
-        clock,
-        log,
-      }),
-    )
+    await link.start(linkSurroundings({ ...parts, operations }))
     const listening = await listenUnix(paths.socket, transport => node!.#accept(transport), {
       authenticate: () => owner,
       maxConnections: nodeLimits.connections,
@@ -246,16 +222,7 @@ export class Node {
       socket: paths.socket,
       started_by: options.startedBy,
     })
-    node = new Node(options, {
-      trail,
-      coordinator,
-      link,
-      calls,
-      listening,
-      socket,
-      machine: options.machine,
-      started,
-    })
+    node = new Node(options, { trail, coordinator, link, calls, listening, socket, machine, started })
     log.info('the node is up', {
       profile: paths.profile,
       deployment: config.values.deployment,

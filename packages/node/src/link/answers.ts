@@ -1,33 +1,24 @@
 // What the link gets of the rest of the node: the way from an inbound ask to a run, what is known of the runs of a node
 // that died, and the operations that peers may call.
 import type { OperationMap } from '@parley/call'
-import { type Coordination, coordinatorRunPort, type Team } from '@parley/coordinator'
-import type { Clock } from '@parley/core'
+import { coordinatorRunPort, type Team } from '@parley/coordinator'
 import type { LinkIdentity } from '@parley/link'
-import type { Trail } from '@parley/trail'
-import type { AgentDirectory } from '../agents/directory.ts'
-import { preflight, type Surroundings } from '../agents/preflight.ts'
+import { preflight } from '../agents/preflight.ts'
 import { linkConfig } from '../config/link-settings.ts'
-import type { Config } from '../config/load.ts'
-import type { NodeLog } from '../log/log.ts'
+import type { OperationDeps } from '../operations/deps.ts'
 import type { Spending } from '../spending/spending.ts'
 import { answeringTeam } from './answering.ts'
 import { type CallListener, openCallListener } from './call-listener.ts'
-import type { LinkSurroundings, NodeLink } from './node-link.ts'
+import type { LinkSurroundings } from './node-link.ts'
 import { planHere } from './plan.ts'
 import { settleAsks } from './settle.ts'
 
-export interface AnswerParts {
-  readonly config: Config
-  readonly trail: Trail
-  readonly coordinator: Coordination
-  readonly link: NodeLink
+type AnswerParts = Pick<
+  OperationDeps,
+  'config' | 'trail' | 'coordinator' | 'link' | 'agents' | 'programs' | 'clock' | 'log'
+> & {
   readonly spending: Pick<Spending, 'costUnknown'>
-  readonly agents: AgentDirectory
-  readonly programs: Surroundings
   readonly operations: OperationMap
-  readonly clock: Clock
-  readonly log: NodeLog
 }
 
 export function linkSurroundings(parts: AnswerParts): LinkSurroundings {

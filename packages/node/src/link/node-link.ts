@@ -37,6 +37,8 @@ import {
 import { linkConfig } from '../config/link-settings.ts'
 import type { Config } from '../config/load.ts'
 import type { NodeLog } from '../log/log.ts'
+import type { ListeningAt } from '../operations/link.ts'
+import type { NodeStatus } from '../operations/node.ts'
 import type { Environment } from '../profile/paths.ts'
 import type { Proof } from '../reach/proof.ts'
 import type { Spending } from '../spending/spending.ts'
@@ -53,27 +55,6 @@ export interface NodeLinkOptions {
   /** Who answers for what the node does for peers. */
   readonly owner: Principal
   readonly log: NodeLog
-}
-
-/** Where the node is reached by peers. */
-export interface ListeningAt {
-  readonly carrier: Carrier | 'call'
-  readonly at: string
-}
-
-export interface LinkStatus {
-  readonly listening: ListeningAt[]
-  readonly peers: number
-  readonly pending: number
-  readonly problems: number
-}
-
-export interface OwnIdentity {
-  readonly pubkey: string
-  readonly fingerprint: string
-  readonly spoken: string
-  /** The line that others paste to pin this profile. */
-  readonly invitation: string
 }
 
 /** What the link needs of the rest of the node, once that is up. */
@@ -197,8 +178,8 @@ export class NodeLink {
     return own ? ok({ ...target.value, lineBytes: linkLimits.lineBytes }) : target
   }
 
-  /** Refuses with what is wrong with the key. */
-  identity(): Result<OwnIdentity> {
+  /** With the line that others paste to pin this profile. Refuses with what is wrong with the key. */
+  identity() {
     if (!this.#identity) return err(this.#noKey())
     const { id: pubkey } = this.#identity
     const { profile } = this.#options.config.paths
@@ -210,12 +191,7 @@ export class NodeLink {
       ...(name !== undefined && { name }),
     })
     // A key that signs has both.
-    return ok({
-      pubkey,
-      fingerprint: fingerprintOf(pubkey)!,
-      spoken: spokenFingerprintOf(pubkey)!,
-      invitation,
-    })
+    return ok({ pubkey, fingerprint: fingerprintOf(pubkey)!, spoken: spokenFingerprintOf(pubkey)!, invitation })
   }
 
   /** Signs with the profile's key, whether ALP is on or not. Refuses with what is wrong with the key. */
@@ -238,10 +214,10 @@ export class NodeLink {
   }
 
   /** As `/node/status` tells it; null where ALP is switched off. */
-  status(): LinkStatus | null {
+  status(): NodeStatus['link'] {
     if (!this.on) return null
     return {
-      listening: this.listening.map(each => ({ ...each })),
+      listening: [...this.listening],
       peers: this.service.peers.all().length,
       pending: this.service.pending().length,
       problems: this.problems.length,

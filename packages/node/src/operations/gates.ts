@@ -1,5 +1,5 @@
 // /gates, /escalations: everything that waits for a person, and their answers.
-import { type Coordination, GateViewSchema } from '@parley/coordinator'
+import { GateViewSchema } from '@parley/coordinator'
 import { mapSchema, refuse, Type } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
@@ -55,7 +55,7 @@ export function gateService({ coordinator, passphrase: confirmed }: OperationDep
       input: object({ name: Type.Optional(Waiting), kind: GateViewSchema.properties.kind }),
       output: List,
       refuses: [...FOUND, 'invalid_state', 'trail_unavailable', 'trail_damaged'],
-      handle: async ({ name, kind }) => ({ gates: [...(await answerOf(coordinator.gates.find(name, kind)))] }),
+      handle: async ({ name, kind }) => ({ gates: await answerOf(coordinator.gates.find(name, kind)) }),
     }),
     '/gates/watch': subscription({
       description: 'Everything that waits for a person, as it is and again after each change.',
@@ -63,7 +63,7 @@ export function gateService({ coordinator, passphrase: confirmed }: OperationDep
       output: List,
       refuses: ['unavailable', 'trail_unavailable', 'trail_damaged'],
       async *handle(_input, { signal }) {
-        for await (const gates of streamed(coordinator.gates.watch(signal))) yield { gates: [...gates] }
+        for await (const gates of streamed(coordinator.gates.watch(signal))) yield { gates }
       },
     }),
     '/gates/respond': mutation({
@@ -90,10 +90,10 @@ export function gateService({ coordinator, passphrase: confirmed }: OperationDep
         const principal = caller(identity)
         if (decision !== 'modify') {
           if (changes) answered(refuse('invalid_argument', 'Only `modify` changes something.'))
-          return listed(await told(coordinator.gates.respond(gate, { decision, ...why, principal })))
+          return await answerOf(coordinator.gates.respond(gate, { decision, ...why, principal }))
         }
         if (!changes) return answered(refuse('invalid_argument', 'Say what is to change.'))
-        return listed(await told(coordinator.gates.respond(gate, { decision, changes, ...why, principal })))
+        return await answerOf(coordinator.gates.respond(gate, { decision, changes, ...why, principal }))
       },
     }),
     '/gates/passphrase': mutation({
@@ -133,9 +133,4 @@ export function gateService({ coordinator, passphrase: confirmed }: OperationDep
       },
     }),
   }
-}
-
-function listed(result: Awaited<ReturnType<Coordination['gates']['respond']>>) {
-  const { run, gates } = answered(result)
-  return { run, gates: [...gates] }
 }

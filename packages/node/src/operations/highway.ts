@@ -67,7 +67,7 @@ export function highwayService({ coordinator }: OperationDeps) {
       refuses: ACT,
       handle: async ({ run: text }) => {
         const run = await found(text)
-        return { run, budgets: [...(await answerOf(coordinator.budgets.list(run)))] }
+        return { run, budgets: await answerOf(coordinator.budgets.list(run)) }
       },
     }),
     '/budgets/raise': mutation({

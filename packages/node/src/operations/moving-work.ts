@@ -16,6 +16,7 @@ import {
   caller,
   FOUND,
   mutation,
+  orNull,
   query,
   Reason,
   RunText,
@@ -28,7 +29,7 @@ const Checkpoint = Type.String({ minLength: 1, maxLength: 160 })
 const REFUSALS = [...ACT, 'rejected'] as const
 
 const Step = { status: Type.Enum(['verified', 'failed', 'missing', 'none']), detail: Type.String() }
-const Maybe = Type.Union([Type.String(), Type.Null()])
+const Maybe = orNull(Type.String())
 
 const ProofSchema = object({
   run: Type.String(),

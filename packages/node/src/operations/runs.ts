@@ -131,7 +131,7 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
       }),
       output: object({ runs: Type.Array(RunSummarySchema) }),
       refuses: ['trail_unavailable', 'trail_damaged'],
-      handle: async filter => ({ runs: [...(await told(coordinator.runs.list(filter)))] }),
+      handle: async filter => ({ runs: await told(coordinator.runs.list(filter)) }),
     }),
     '/runs/show': query({
       description: 'One run with its tasks, as it is now.',

@@ -22,6 +22,9 @@ export const forWorkspace = { requiredScopesAny: [WORKSPACE_SCOPE, OWNER_SCOPE] 
 
 export const Nothing = object({})
 export const Count = Type.Integer({ minimum: 0 })
+export const count = (description: string) => Type.Integer({ minimum: 0, description })
+export const orNull = <T extends TSchema>(type: T, description?: string) =>
+  Type.Union([type, Type.Null()], description === undefined ? {} : { description })
 export const RunText = Type.String({
   minLength: 1,
   maxLength: 64,
@@ -134,11 +137,20 @@ interface Described<Input extends TSchema, Output extends TSchema, Handle> {
   readonly handle: Handle
 }
 
+/** What a handler answers with need not be its caller's to change. */
+type Frozen<T> = unknown extends T
+  ? T
+  : T extends string | number | boolean | null
+    ? T
+    : T extends readonly (infer Each)[]
+      ? readonly Frozen<Each>[]
+      : { readonly [Key in keyof T]: Frozen<T[Key]> }
+
 type OperationContext = Parameters<Parameters<typeof operation<'query', TSchema, TSchema>>[1]>[1]
 type Asked<Input extends TSchema, Answer> = (input: Static<Input>, context: OperationContext) => Answer
 type Answering<Input extends TSchema, Output extends TSchema> = Asked<
   Input,
-  Static<Output> | PromiseLike<Static<Output>>
+  Frozen<Static<Output>> | PromiseLike<Frozen<Static<Output>>>
 >
 
 function described<Type extends OperationType, Input extends TSchema, Output extends TSchema, Handle>(
@@ -164,7 +176,7 @@ export function mutation<Input extends TSchema, Output extends TSchema>(
 }
 
 export function subscription<Input extends TSchema, Output extends TSchema>(
-  given: Described<Input, Output, Asked<Input, AsyncIterable<Static<Output>>>>,
+  given: Described<Input, Output, Asked<Input, AsyncIterable<Frozen<Static<Output>>>>>,
 ): Operation<'subscription', Input, Output> {
   return described('subscription', given)
 }

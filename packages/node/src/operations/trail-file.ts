@@ -1,6 +1,6 @@
 // /trail: a run as one file, out of this record and into it, and the heads to hold it against later.
 import { isAbsolute } from 'node:path'
-import { formatTimestamp, refuse, type Static, Type } from '@parley/core'
+import { formatTimestamp, refuse, Type } from '@parley/core'
 import { fingerprint, isPublicKey } from '@parley/keys'
 import { EXPORT_CONTENTS, withFile } from '@parley/trail'
 import { nodeLimits } from '../limits.ts'
@@ -30,7 +30,6 @@ export const RunHeadSchema = object({
   seq: Type.Integer({ minimum: 1 }),
   hash: Hash,
 })
-export type RunHeadView = Static<typeof RunHeadSchema>
 
 export function trailFileService({ coordinator, trail, clock, config }: OperationDeps) {
   const { trustedKeys } = config.values

@@ -15,7 +15,19 @@ import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
 import { knownTypes } from './entry-types.ts'
 import { findRun } from './find-run.ts'
-import { answered, answerOf, Count, FOUND, query, RunText, streamed, subscription, told, UNREADABLE } from './spec.ts'
+import {
+  answered,
+  answerOf,
+  Count,
+  FOUND,
+  orNull,
+  query,
+  RunText,
+  streamed,
+  subscription,
+  told,
+  UNREADABLE,
+} from './spec.ts'
 import { RunHeadSchema } from './trail-file.ts'
 
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
@@ -35,7 +47,7 @@ const PageSchema = object({
 
 const FindingSchema = object({
   seq: Count,
-  entry: Type.Union([Type.String(), Type.Null()]),
+  entry: orNull(Type.String()),
   damage: Type.String(),
   violation: Type.String(),
   message: Type.String(),

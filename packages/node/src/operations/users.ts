@@ -16,7 +16,7 @@ export function userService({ coordinator }: OperationDeps) {
       input: Nothing,
       output: object({ users: Type.Array(UserViewSchema) }),
       refuses: ['trail_unavailable', 'trail_damaged'],
-      handle: async () => ({ users: [...(await told(coordinator.users.list()))] }),
+      handle: async () => ({ users: await told(coordinator.users.list()) }),
     }),
     '/users/change': mutation({
       description: 'Changes the state of a user, or what they may do.',
