@@ -97,26 +97,22 @@ function refused(error: ParleyError | undefined, complain: (text: string) => unk
   if (!error) return NODE_EXIT.failed
   complain(`${error.message}\n`)
   if (machineFaultOf(error)) return NODE_EXIT.machineFault
-  switch (error.code) {
-    case 'invalid_config':
-    case 'invalid_profile':
-      return NODE_EXIT.invalidConfig
-    case 'machine_fault':
-      return NODE_EXIT.machineFault
-    case 'profile_in_use':
-      return NODE_EXIT.profileInUse
-    case 'profile_unusable':
-    case 'secret_missing':
-    case 'secret_mismatch':
-    case 'key_missing':
-    case 'key_unusable':
-    case 'key_mismatch':
-    case 'key_retired':
-    case 'keys_unreadable':
-    case 'trail_read_only':
-    case 'trail_not_a_folder':
-      return NODE_EXIT.profileUnusable
-    default:
-      return NODE_EXIT.failed
-  }
+  return EXIT_OF[error.code] ?? NODE_EXIT.failed
+}
+
+const EXIT_OF: Readonly<Record<string, number>> = {
+  invalid_config: NODE_EXIT.invalidConfig,
+  invalid_profile: NODE_EXIT.invalidConfig,
+  machine_fault: NODE_EXIT.machineFault,
+  profile_in_use: NODE_EXIT.profileInUse,
+  profile_unusable: NODE_EXIT.profileUnusable,
+  secret_missing: NODE_EXIT.profileUnusable,
+  secret_mismatch: NODE_EXIT.profileUnusable,
+  key_missing: NODE_EXIT.profileUnusable,
+  key_unusable: NODE_EXIT.profileUnusable,
+  key_mismatch: NODE_EXIT.profileUnusable,
+  key_retired: NODE_EXIT.profileUnusable,
+  keys_unreadable: NODE_EXIT.profileUnusable,
+  trail_read_only: NODE_EXIT.profileUnusable,
+  trail_not_a_folder: NODE_EXIT.profileUnusable,
 }

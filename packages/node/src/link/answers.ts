@@ -1,10 +1,8 @@
 // What the link gets of the rest of the node: the way from an inbound ask to a run, what is known of the runs of a node
 // that died, and the operations that peers may call.
 import type { OperationMap } from '@parley/call'
-import { coordinatorRunPort, type Team } from '@parley/coordinator'
+import { coordinatorRunPort } from '@parley/coordinator'
 import type { LinkIdentity } from '@parley/link'
-import { preflight } from '../agents/preflight.ts'
-import { linkConfig } from '../config/link-settings.ts'
 import type { OperationDeps } from '../operations/deps.ts'
 import type { Spending } from '../spending/spending.ts'
 import { answeringTeam } from './answering.ts'
@@ -22,18 +20,11 @@ type AnswerParts = Pick<
 }
 
 export function linkSurroundings(parts: AnswerParts): LinkSurroundings {
-  const { config, trail, coordinator, link, spending, agents, programs, clock, log } = parts
-  const answering = {
-    config,
-    owner: link.owner,
-    agents,
-    ready: (team: Team, intent: string) => preflight(team, intent, programs),
-    log,
-  }
+  const { trail, coordinator, spending, clock, log } = parts
   const runs = coordinatorRunPort({
     coordinator,
     trail,
-    setup: ({ intent }) => answeringTeam(answering, intent),
+    setup: ({ intent }) => answeringTeam(parts, intent),
     costUnknown: run => spending.costUnknown(run),
   })
   const listenForCalls = callListening(parts)
@@ -53,7 +44,7 @@ function callListening({ config, link, operations, clock, log }: AnswerParts): L
   if (alpCallPort === undefined) return undefined
   let port = alpCallPort
   return async (identity: LinkIdentity): Promise<CallListener> => {
-    const plan = planHere(config.paths.profile, { ...linkConfig(config.values), tcpPort: port })
+    const plan = planHere(config, port)
     const { host = '127.0.0.1', fallback } = plan.tcp ?? {}
     const listener = await openCallListener({
       host,

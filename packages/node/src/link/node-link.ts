@@ -34,7 +34,6 @@ import {
   targetOf,
   writeInvitation,
 } from '@parley/link'
-import { linkConfig } from '../config/link-settings.ts'
 import type { Config } from '../config/load.ts'
 import type { NodeLog } from '../log/log.ts'
 import type { ListeningAt } from '../operations/link.ts'
@@ -297,7 +296,7 @@ export class NodeLink {
     this.#forget('listening')
     await this.#tried('listening', async () => {
       this.#journal ??= ReplayJournal.open(paths.replay, { clock })
-      const plan = planHere(config.paths.profile, linkConfig(config.values))
+      const plan = planHere(config)
       const tcp = plan.tcp && { ...plan.tcp, ...(port !== undefined && { port }) }
       this.#tcpHost = tcp?.host
       this.#server = await LinkServer.start({

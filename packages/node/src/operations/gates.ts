@@ -16,6 +16,7 @@ import {
   RunText,
   streamed,
   subscription,
+  text,
   told,
 } from './spec.ts'
 
@@ -26,11 +27,7 @@ export const Passphrase = Type.String({
 })
 export const PASSPHRASE_REFUSALS = ['passphrase_required', 'passphrase_wrong', 'passphrase_locked'] as const
 
-const Waiting = Type.String({
-  minLength: 1,
-  maxLength: 160,
-  description: 'The id of what waits or of its run, the beginning of it if that is unique, or `last`',
-})
+const Waiting = text(160, 'The id of what waits or of its run, the beginning of it if that is unique, or `last`')
 const List = object({ gates: Type.Array(GateViewSchema) })
 const OfRun = object({ run: Type.Optional(RunText) })
 const ANSWER_REFUSALS = [...PASSPHRASE_REFUSALS, ...ACT]
@@ -119,7 +116,7 @@ export function gateService({ coordinator, passphrase: confirmed }: OperationDep
       input: object({
         question: Waiting,
         answer: Type.Enum(['envelope', 'abort', 'delegate']),
-        text: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.replyLength })),
+        text: Type.Optional(text(nodeLimits.replyLength)),
         passphrase: Type.Optional(Passphrase),
       }),
       output: object({ run: Type.String() }),

@@ -17,9 +17,9 @@ import { refusalOf } from '../link/failure.ts'
 import { object } from '../object.ts'
 import { rotateKey } from '../profile/key-rotation.ts'
 import type { OperationDeps } from './deps.ts'
-import { answered, answerOf, Count, callError, mutation, Nothing, query, streamed, subscription } from './spec.ts'
+import { answered, answerOf, Count, callError, mutation, Nothing, query, streamed, subscription, text } from './spec.ts'
 
-const PeerId = Type.String({ minLength: 1, maxLength: 256, description: 'Its id in the peer list' })
+const PeerId = text(256, 'Its id in the peer list')
 const Session = Type.String({ maxLength: 256 })
 const Timeout = Type.Integer({
   minimum: 1,
@@ -150,7 +150,7 @@ export function linkService(deps: OperationDeps) {
         'One turn of a peer’s agent: its session, its text as it comes, then its answer. Ending the subscription cancels the turn there.',
       input: object({
         peer: PeerId,
-        prompt: Type.String({ minLength: 1, maxLength: nodeLimits.intentLength }),
+        prompt: text(nodeLimits.intentLength),
         usd: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: nodeLimits.askUsd })),
         tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: nodeLimits.askTokens })),
         timeout_ms: Type.Optional(Timeout),

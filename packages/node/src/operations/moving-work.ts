@@ -20,12 +20,13 @@ import {
   query,
   Reason,
   RunText,
+  Task,
+  text,
   told,
   UNREADABLE,
 } from './spec.ts'
 
-const Task = Type.String({ minLength: 1, maxLength: 160, description: 'A task of the plan, or a workspace' })
-const Checkpoint = Type.String({ minLength: 1, maxLength: 160 })
+const Checkpoint = text(160)
 const REFUSALS = [...ACT, 'rejected'] as const
 
 const Step = { status: Type.Enum(['verified', 'failed', 'missing', 'none']), detail: Type.String() }
@@ -59,11 +60,7 @@ export function movingWorkService({ coordinator, agents, programs, passphrase: c
       input: object({
         run: RunText,
         task: Task,
-        to: Type.String({
-          minLength: 1,
-          maxLength: 64,
-          description: 'An agent of the team, or of this node',
-        }),
+        to: text(64, 'An agent of the team, or of this node'),
         reason: Type.Optional(Reason),
       }),
       output: object({ run: Type.String(), workspace: Type.String(), from: Type.String(), to: Type.String() }),
@@ -113,10 +110,7 @@ export function movingWorkService({ coordinator, agents, programs, passphrase: c
       description: 'Everything that proves one recorded act, checked anew: who, what, its place, its signature.',
       input: object({
         run: RunText,
-        entry: Type.Union([
-          Type.Integer({ minimum: 1, maximum: nodeLimits.seq }),
-          Type.String({ minLength: 1, maxLength: 64 }),
-        ]),
+        entry: Type.Union([Type.Integer({ minimum: 1, maximum: nodeLimits.seq }), text(64)]),
       }),
       output: ProofSchema,
       refuses: [...FOUND, ...UNREADABLE],

@@ -12,12 +12,12 @@ import {
 import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
-import { answered, answerOf, Count, FOUND, mutation, Nothing, query } from './spec.ts'
+import { answered, answerOf, Count, FOUND, mutation, Nothing, query, text } from './spec.ts'
 
-const Id = Type.String({ minLength: 1, maxLength: 256, description: 'What this profile calls the peer' })
-const Alias = Type.String({ minLength: 1, maxLength: 256 })
-const Address = Type.String({ minLength: 1, maxLength: 256, description: '`host:port`' })
-const Allow = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+const Id = text(256, 'What this profile calls the peer')
+const Alias = text(256)
+const Address = text(256, '`host:port`')
+const Allow = Type.Array(text(256), {
   maxItems: 64,
   description: 'Methods such as `link.ask`, and operations such as `/runs/list`; none: it may call nothing',
 })
@@ -86,8 +86,8 @@ export function peerService({ link }: OperationDeps) {
       description:
         'Pins a peer by its invitation or its key: from now on it may call what it is allowed to. Compare the fingerprint aloud first.',
       input: object({
-        invitation: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.invitationLength })),
-        pubkey: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.invitationLength })),
+        invitation: Type.Optional(text(nodeLimits.invitationLength)),
+        pubkey: Type.Optional(text(nodeLimits.invitationLength)),
         id: Type.Optional(Id),
         alias: Type.Optional(Alias),
         address: Type.Optional(Address),

@@ -28,6 +28,7 @@ import {
   RunText,
   streamed,
   subscription,
+  text,
   told,
   UNREADABLE,
 } from './spec.ts'
@@ -47,23 +48,15 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
       description:
         'Starts a run that solves an intent, with a team file, a named agent, or the default one. Answers when the run is on the trail.',
       input: object({
-        intent: Type.String({ minLength: 1, maxLength: nodeLimits.intentLength }),
-        project: Type.String({
-          minLength: 1,
-          maxLength: nodeLimits.pathLength,
-          description: 'Absolute path',
-        }),
+        intent: text(nodeLimits.intentLength),
+        project: text(nodeLimits.pathLength, 'Absolute path'),
         team: Type.Optional(
           object({
             text: Type.String({ maxLength: nodeLimits.teamText }),
-            file: Type.String({
-              minLength: 1,
-              maxLength: nodeLimits.pathLength,
-              description: 'Absolute path',
-            }),
+            file: text(nodeLimits.pathLength, 'Absolute path'),
           }),
         ),
-        agent: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+        agent: Type.Optional(text(64)),
         approved: Type.Boolean({
           description: 'The caller approves the plan with this request: nobody is asked about its tasks',
         }),
@@ -154,7 +147,7 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
         'Ends a run, or the work on one of its tasks: turns are stopped and nothing more is started. With grace, agents are told and may finish first.',
       input: object({
         run: RunText,
-        task: Type.Optional(Type.String({ minLength: 1, maxLength: 160 })),
+        task: Type.Optional(text(160)),
         reason: Type.Optional(Reason),
         grace: Type.Optional(
           Type.Integer({

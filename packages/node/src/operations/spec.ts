@@ -20,17 +20,18 @@ import { object } from '../object.ts'
 export const forOwner = { requiredScopes: [OWNER_SCOPE] } as const
 export const forWorkspace = { requiredScopesAny: [WORKSPACE_SCOPE, OWNER_SCOPE] } as const
 
+/** Text of at least one character. */
+export const text = (maxLength: number, description?: string) =>
+  Type.String({ minLength: 1, maxLength, ...(description !== undefined && { description }) })
+
 export const Nothing = object({})
 export const Count = Type.Integer({ minimum: 0 })
 export const count = (description: string) => Type.Integer({ minimum: 0, description })
 export const orNull = <T extends TSchema>(type: T, description?: string) =>
   Type.Union([type, Type.Null()], description === undefined ? {} : { description })
-export const RunText = Type.String({
-  minLength: 1,
-  maxLength: 64,
-  description: 'The id of a run, the beginning of it if that is unique, or `last`',
-})
-export const Reason = Type.String({ minLength: 1, maxLength: nodeLimits.reasonLength })
+export const RunText = text(64, 'The id of a run, the beginning of it if that is unique, or `last`')
+export const Task = text(160, 'A task of the plan, or a workspace')
+export const Reason = text(nodeLimits.reasonLength)
 export const SearchPath = Type.String({
   maxLength: nodeLimits.environmentLength,
   description: 'PATH of whoever asks; the node’s own without it',

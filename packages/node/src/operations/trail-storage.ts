@@ -52,7 +52,8 @@ const CompactedSchema = object({
   freed: count('Bytes of the log that were freed'),
 })
 
-export function trailStorageService({ coordinator, trail }: OperationDeps) {
+export function trailStorageService(deps: OperationDeps) {
+  const { coordinator, trail } = deps
   return {
     '/trail/tiers': query({
       description: 'What of the record lies in which tier, and how far the replica follows.',
@@ -81,7 +82,7 @@ export function trailStorageService({ coordinator, trail }: OperationDeps) {
       output: CompactedSchema,
       refuses: STORING,
       handle: async ({ run: text }) => {
-        const run = text === undefined ? undefined : await answerOf(findRun(text, coordinator, trail))
+        const run = text === undefined ? undefined : await findRun(text, deps)
         const { runs, failed, freed } = await answerOf(coordinator.storage.compact(run))
         return {
           runs: runs.map(({ run, archived, moved }) => ({ run, archived, records: moved.records })),
@@ -106,7 +107,7 @@ export function trailStorageService({ coordinator, trail }: OperationDeps) {
       }),
       refuses: STORING,
       handle: async ({ run: text, up_to }) => {
-        const run = await answerOf(findRun(text, coordinator, trail))
+        const run = await findRun(text, deps)
         const taken = await answerOf(coordinator.storage.snapshot(run, up_to))
         return {
           run,

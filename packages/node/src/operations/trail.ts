@@ -76,7 +76,7 @@ const ReportSchema = object({
 export const EXPORT_FORMAT = 'parley-trail/1'
 
 export function trailService({ coordinator, trail }: OperationDeps) {
-  const found = async (text: string): Promise<RunId> => await answerOf(findRun(text, coordinator, trail))
+  const found = (text: string) => findRun(text, { coordinator, trail })
   return {
     '/trail/query': query({
       description: 'A page of entries of a run that fit all filters.',
