@@ -101,10 +101,9 @@ export class Node {
     const open: (() => Promise<void>)[] = []
     let machine: Machine | undefined
     try {
-      const { deployment } = config.values
+      const { deployment, sign, replica } = config.values
       requireListeners(deployment, LISTENERS)
       const cipher = cipherFor(deployment, prepared.value.secret)
-      const { sign, replica } = config.values
       const watched = await watchMachine(paths, clock, log)
       machine = watched
       open.push(async () => watched.close())
@@ -138,7 +137,7 @@ export class Node {
         machine,
         turns: config.values.turns,
         storage: storagePolicy(config.values),
-        // Whoever asked has lost the connection with the node that died: nobody would read the answer.
+        // The peer lost its connection when the node died: nobody would read the answer.
         abandon: ({ origin }) => (origin === ALP_ORIGIN ? ABANDONED : undefined),
         ...(config.values.gates && { gates: config.values.gates }),
         log: (level, message, facts) => log[level](message, facts),
@@ -196,7 +195,7 @@ export class Node {
     })
     const registry = new OperationRegistry(operations, { from: PROVEN, warn: message => log.warn(message) })
     const calls = new CallNode({ registry, identities, clock, log: message => log.debug(message) })
-    // Whoever reaches the socket is the owner: known from the first start on, and on record at each (W-SEC-06).
+    // A caller on the socket is the owner: known from the first start on, and on record at each (W-SEC-06).
     const { machine } = options
     const accepted = await recorded(coordinator.users.accept(owner, 'unix-socket'), machine, clock)
     if (!accepted.ok) throw accepted.error
@@ -248,7 +247,7 @@ export class Node {
     }
   }
 
-  /** Resolves when the node has stopped, whoever asked for it. */
+  /** Resolves when the node has stopped, for whatever reason. */
   get stopped(): Promise<Stopped> {
     return this.#ended.promise
   }
@@ -313,7 +312,7 @@ export class Node {
     if (this.#stopping !== undefined) link.close('the node is stopping')
   }
 
-  /** After the answer to whoever asked for it. */
+  /** After the caller has its answer. */
   #stopSoon(reason: string): void {
     setImmediate(() => void this.stop(reason))
   }

@@ -44,7 +44,6 @@ export async function runNode(options: RunNodeOptions): Promise<number> {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 async function live(config: Config, log: NodeLog, options: RunNodeOptions): Promise<number> {
-  const { clock, conduct, functions } = options
   const fatal = Promise.withResolvers<'defect'>()
   const asked = Promise.withResolvers<string>()
   const uncaught = (cause: unknown) => {
@@ -64,18 +63,10 @@ async function live(config: Config, log: NodeLog, options: RunNodeOptions): Prom
   process.on('uncaughtException', uncaught).on('unhandledRejection', uncaught)
   for (const signal of SIGNALS) process.on(signal, signalled)
   try {
-    const node = await Node.start({
-      config,
-      log,
-      startedBy: options.startedBy,
-      ...(options.env && { env: options.env }),
-      ...(clock && { clock }),
-      ...(conduct && { conduct }),
-      ...(functions && { functions }),
-    })
+    const node = await Node.start({ ...options, config, log })
     if (!node.ok) {
       const { code, message, cause } = node.error
-      // The log belongs to whoever has the profile.
+      // The log belongs to the node that has the profile.
       if (code === 'profile_in_use') return refused(node.error, options.complain)
       log.error(message, { code, cause })
       return refused(node.error, options.terminal ? () => undefined : options.complain)

@@ -35,7 +35,7 @@ export const AgentViewSchema = object({
 export type AgentView = Static<typeof AgentViewSchema>
 
 export interface AgentDirectory {
-  /** `path` is where programs are looked for: that of whoever asks, or the node's own. */
+  /** `path` is where programs are looked for: the caller's, or the node's own. */
   list(path?: string): Promise<readonly AgentView[]>
   /** A team of one: the named agent, or the default one. Refuses with `unknown_agent` or `no_agent`. */
   team(name: string | undefined, path?: string): Promise<Result<Team>>

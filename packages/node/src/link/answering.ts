@@ -1,5 +1,5 @@
 // How this node answers a peer (ALP-ASK-02): one task of one agent, which may change no file, in a folder that the
-// owner chose. What goes wrong here is for the owner's log; the peer is told no more than that.
+// owner chose. Errors go to the owner's log; the peer learns only that there was one.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { planFor, type RunSetup, type Team } from '@parley/coordinator'

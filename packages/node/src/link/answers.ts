@@ -44,12 +44,8 @@ function callListening({ config, link, operations, clock, log }: AnswerParts): L
   if (alpCallPort === undefined) return undefined
   let port = alpCallPort
   return async (identity: LinkIdentity): Promise<CallListener> => {
-    const plan = planHere(config, port)
-    const { host = '127.0.0.1', fallback } = plan.tcp ?? {}
     const listener = await openCallListener({
-      host,
-      port,
-      ...(fallback !== undefined && { fallback }),
+      at: { host: '127.0.0.1', ...planHere(config, port).tcp, port },
       identity,
       peers: link.service.peers,
       operations,

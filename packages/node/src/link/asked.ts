@@ -1,5 +1,5 @@
-// One ask of a peer as a stream: its session, its text as it comes, its answer. Whoever leaves before the end has the
-// turn cancelled at the peer, which then has a while to say what it cost.
+// One ask of a peer as a stream: its session, its text as it comes, its answer. A reader that leaves before the end cancels
+// the turn at the peer, which then has a while to say what it cost.
 import type { Clock } from '@parley/core'
 import { ask, giveUp, type LinkClient, type Target } from '@parley/link'
 import type { AskedValue } from '../operations/link.ts'
@@ -53,7 +53,7 @@ export async function* asked(
   } finally {
     if (!over) {
       values.abandon()
-      // Not waited for: whoever left does not.
+      // The reader has left: nobody waits for this.
       void giveUp({ client, clock, target, session, hangUp, said }).catch(cause =>
         asker.failed('cancelling an ask', cause),
       )

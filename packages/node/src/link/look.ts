@@ -1,4 +1,4 @@
-// What the files of a profile say about its link, for whoever asks without a node: who is pinned, who knocked, where a
+// What the files of a profile say about its link, for commands that have no node: who is pinned, who knocked, where a
 // node would listen. Nothing is written, and nothing is made.
 
 import { type LedgerDamage, SystemClock } from '@parley/core'

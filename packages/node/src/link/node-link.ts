@@ -1,5 +1,5 @@
-// ALP in a node: the files, the listeners, calls of peers, and the way from an inbound ask to a run. Whatever is wrong
-// with it is told, and never keeps the node from starting (ALP-TCP-01).
+// ALP in a node: the files, the listeners, calls of peers, and the way from an inbound ask to a run. Errors in it
+// are reported, and never keep the node from starting (ALP-TCP-01).
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import {

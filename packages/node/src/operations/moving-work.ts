@@ -56,7 +56,7 @@ export function movingWorkService({ coordinator, agents, programs, passphrase: c
   }
   return {
     '/workspaces/migrate': mutation({
-      description: 'Another agent goes on with a task from what was kept last. Answers when it has taken over.',
+      description: 'Another agent continues a task from its last checkpoint. Answers when it has taken over.',
       input: object({
         run: RunText,
         task: Task,
@@ -69,7 +69,7 @@ export function movingWorkService({ coordinator, agents, programs, passphrase: c
         const run = await found(text)
         const agent = await brought(to)
         const by = { principal: caller(identity), task, to, reason }
-        // Whoever is not in the team is looked at before it is let in.
+        // An agent from outside the team is checked first.
         const own = await told(coordinator.migrations.hasAgent(run, to))
         if (agent && !own) answered(preflight(soloTeam(to, agent), 'x', programs))
         const moved = await told(coordinator.migrations.migrate(run, { ...by, ...(agent && { agent }) }))

@@ -117,7 +117,7 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
     }),
     '/runs/list': query({
       description:
-        'Runs, the newest first. One whose record is damaged is told as such, with its id and when it began.',
+        'Runs, the newest first. One whose record is damaged is listed as such, with its id and when it began.',
       input: object({
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
         states: Type.Optional(Type.Array(Type.Enum([...LISTED_STATES]), { maxItems: LISTED_STATES.length })),

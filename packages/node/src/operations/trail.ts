@@ -73,8 +73,6 @@ const ReportSchema = object({
   unreadable_total: Count,
 })
 
-export const EXPORT_FORMAT = 'parley-trail/1'
-
 export function trailService({ coordinator, trail }: OperationDeps) {
   const found = (text: string) => findRun(text, { coordinator, trail })
   return {
@@ -180,7 +178,7 @@ async function* exported(run: RunTrail, summary: RunSummary, signal: AbortSignal
   const last = answered(await run.query({ after: summary.seq - 1, limit: 1 })).entries[0]
   const { signature, signer } = last?.integrity ?? {}
   const header = {
-    format: EXPORT_FORMAT,
+    format: 'parley-trail/1',
     run: run.id,
     // The head's hash covers the whole chain, so its signature does.
     head: { seq: summary.seq, hash: summary.hash, ...(signature !== undefined && { signature }) },

@@ -81,7 +81,7 @@ export function chosenProfile(flag: string | undefined, env: Environment): strin
 /**
  * A path that is too long for a socket is replaced by a hash of it: in the user's own runtime folder where there is a
  * sound one, else in a folder of the user's own below the system's temporary one, where anybody may have made it first.
- * Whoever connects looks (own-socket.ts).
+ * The client checks it (own-socket.ts).
  */
 export function socketPath(folder: string, env: Environment = process.env, temporary: string = tmpdir()): string {
   const plain = join(folder, 'call.sock')

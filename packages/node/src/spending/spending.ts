@@ -55,8 +55,8 @@ export class Spending {
   }
 
   /**
-   * The same agent, with each turn on the ledger of whoever pays for it. What a peer has asked for is there already,
-   * for the whole ask.
+   * The same agent, with each turn on the ledger of the one who pays for it. What a peer has asked for is there
+   * already, for the whole ask.
    */
   ledgered(
     agent: AgentAdapter,
