@@ -1,5 +1,5 @@
-// Reaching the node of a profile: over its socket, and by starting one in the background where nobody listens. Whoever
-// calls at the same moment ends up with the same node, since only one gets the profile.
+// Reaching the node of a profile: over its socket, and by starting one in the background where nobody listens. Callers
+// at the same moment end up with the same node, since only one gets the profile.
 import { homedir } from 'node:os'
 import type { Client } from '@parley/call'
 import { probeMachine } from '@parley/coordinator'
@@ -64,31 +64,25 @@ export interface NodeConnection {
 /**
  * Refusals: `node_not_running` (nobody listens, and `start` was not asked for), `node_start_failed` (details: `log`),
  * `machine_fault`, `node_unreachable`, `version_mismatch`, `socket_untrusted`, `node_unproven`, `profile_unusable`,
- * `invalid_profile`. Whoever gets a client closes it.
+ * `invalid_profile`. The caller closes the client.
  */
 export async function connectNode(options: ConnectOptions = {}): Promise<Result<NodeConnection>> {
   const { env = process.env, home = homedir(), clock = new SystemClock() } = options
   const paths = profilePaths(chosenProfile(options.profile, env), parleyHome(env, home), env)
   if (!paths.ok) return paths
-  const reach = new Reach(paths.value, options, env, clock)
-  return reach.connect()
+  return new Reach(paths.value, { ...options, env, clock }).connect()
 }
 
 class Reach {
   readonly #paths: ProfilePaths
-  readonly #options: ConnectOptions
-  readonly #env: Environment
-  readonly #clock: Clock
+  readonly #options: ConnectOptions & { readonly env: Environment; readonly clock: Clock }
   readonly #deadline: number
   #child: SpawnedNode | undefined
   #spawned = Number.NEGATIVE_INFINITY
-  #started = false
 
-  constructor(paths: ProfilePaths, options: ConnectOptions, env: Environment, clock: Clock) {
+  constructor(paths: ProfilePaths, options: ConnectOptions & { readonly env: Environment; readonly clock: Clock }) {
     this.#paths = paths
     this.#options = options
-    this.#env = env
-    this.#clock = clock
     this.#deadline = this.#now() + nodeTimes.start
   }
 
@@ -111,7 +105,7 @@ class Reach {
       socket: () => this.#socket(),
       folder: this.#paths.folder,
       keyless: token !== undefined,
-      clock: this.#clock,
+      clock: this.#options.clock,
       maxAttempts: this.#options.maxAttempts ?? 3,
     })
     if (reached.kind === 'absent') return undefined
@@ -128,8 +122,7 @@ class Reach {
       // Only a node that is older than the question may leave it unanswered, and nobody sends that one more than the
       // wish to stop.
       const wrong = mismatch(result.value) ?? strange
-      if (!wrong || (anyVersion && wrong.code === 'version_mismatch'))
-        return ok(this.#connection(client, this.#won(result.value)))
+      if (!wrong || (anyVersion && wrong.code === 'version_mismatch')) return ok(this.#connection(client, result.value))
       client.close()
       return err(wrong)
     }
@@ -141,20 +134,16 @@ class Reach {
     return error instanceof ParleyError ? error : unreachable(this.#socket(), error)
   }
 
-  #connection(client: NodeClient, status: NodeStatus | undefined): NodeConnection {
-    return { client, paths: this.#paths, status, started: this.#started }
-  }
-
   /** A child that came second must not become a node later, when the first has stopped. */
-  #won(status: NodeStatus): NodeStatus {
-    if (this.#child && this.#child.pid !== status.pid) this.#child.end()
-    this.#started = this.#child !== undefined && this.#child.pid === status.pid
-    return status
+  #connection(client: NodeClient, status: NodeStatus | undefined): NodeConnection {
+    const started = status !== undefined && this.#child?.pid === status.pid
+    if (status && !started) this.#child?.end()
+    return { client, paths: this.#paths, status, started }
   }
 
   /** Where the node itself says it listens; the system's temporary folder need not be the same for everybody. */
   #socket(): string {
-    return this.#env.PARLEY_SOCKET || (readNodeFile(this.#paths.nodeFile)?.socket ?? this.#paths.socket)
+    return this.#options.env.PARLEY_SOCKET || (readNodeFile(this.#paths.nodeFile)?.socket ?? this.#paths.socket)
   }
 
   /**
@@ -171,7 +160,7 @@ class Reach {
     const prepared = prepareProfile(this.#paths)
     if (!prepared.ok) return prepared.error
     try {
-      this.#child = spawnNode(this.#paths, this.#env, this.#options.entry)
+      this.#child = spawnNode(this.#paths, this.#options.env, this.#options.entry)
     } catch (cause) {
       return new ParleyError('node_start_failed', `A node could not be started: ${String(cause)}`, { cause })
     }
@@ -206,11 +195,11 @@ class Reach {
   }
 
   #pause(milliseconds: number): Promise<void> {
-    return new Promise(resolve => this.#clock.after(milliseconds, resolve))
+    return new Promise(resolve => this.#options.clock.after(milliseconds, resolve))
   }
 
   #now(): number {
-    return this.#clock.now() / 1000
+    return this.#options.clock.now() / 1000
   }
 }
 

@@ -44,8 +44,8 @@ function isSheltered(kind: string): boolean {
 }
 
 /**
- * The same for each connection, whoever listens for it: TLS and Noise have proved who is at the other end, or nobody
- * comes in.
+ * The same for each connection, whatever listener accepts it: TLS and Noise have authenticated the other end, or there
+ * is no connection.
  */
 export function admits(model: DeploymentModel, { kind, identity }: Pick<Transport, 'kind' | 'identity'>): boolean {
   if (model === 'single-runtime' || kind === 'unix') return true

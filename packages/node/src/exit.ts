@@ -1,4 +1,4 @@
-// The exit codes of a node's process: what it ended with, for whoever started it.
+// The exit codes of a node's process: what it ended with, for the process that started it.
 
 /** After sysexits.h, where there is one that fits. */
 export const NODE_EXIT = {

@@ -1,4 +1,4 @@
-// Who calls. Whoever reaches the socket is the profile's owner, since its file is for the owner only; a request with a
+// Who calls. A caller on the socket is the profile's owner, since only the owner can open its file; a request with a
 // token is that turn's agent and nothing more, whatever link it came on.
 import { userInfo } from 'node:os'
 import type { AgentVerbs, Coordination } from '@parley/coordinator'

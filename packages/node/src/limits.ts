@@ -134,7 +134,7 @@ export const nodeTimes = {
   rotation: 2 * second,
   /** One question to a node whether it is there. */
   hello: 10 * second,
-  /** After this time a stranger who calls again is told to the log again. */
+  /** A stranger who calls again is logged again after this time. */
   strangersAgain: 60 * minute,
   /** The longest time between two looks whether a node is idle. */
   idleLook: 30 * second,

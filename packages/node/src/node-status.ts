@@ -52,7 +52,7 @@ export async function nodeStatus(
 }
 
 /**
- * Whoever wants to stop or mend a node asks how it is first: runs that cannot be read must not keep it from answering.
+ * A user who wants to stop or repair a node asks for its status first: unreadable runs must not keep it from answering.
  */
 async function liveRuns(coordinator: Coordination, log: NodeLog): Promise<readonly RunSummaryView[]> {
   try {

@@ -101,10 +101,9 @@ export class Node {
     const open: (() => Promise<void>)[] = []
     let machine: Machine | undefined
     try {
-      const { deployment } = config.values
+      const { deployment, sign, replica } = config.values
       requireListeners(deployment, LISTENERS)
       const cipher = cipherFor(deployment, prepared.value.secret)
-      const { sign, replica } = config.values
       const watched = await watchMachine(paths, clock, log)
       machine = watched
       open.push(async () => watched.close())
@@ -119,12 +118,7 @@ export class Node {
       // Of turns that a node which died was taking: nobody else uses this profile now.
       rmSync(paths.tokens, { recursive: true, force: true })
       const bin = writeShim(paths, env)
-      const spending = Spending.open({
-        home: paths.folder,
-        clock,
-        dailyUsd: liveDailyUsd(config, log),
-        log,
-      })
+      const spending = Spending.open({ home: paths.folder, clock, dailyUsd: liveDailyUsd(config, log), log })
       // The profile's one key is for its links too (ALP-ID-01), whether it signs the record or not.
       if (!sign) (await profileSigner(paths.folder)).close?.()
       const link = new NodeLink({ config, env, clock, spending, owner: ownerPrincipal(), log })
@@ -143,7 +137,7 @@ export class Node {
         machine,
         turns: config.values.turns,
         storage: storagePolicy(config.values),
-        // Whoever asked has lost the connection with the node that died: nobody would read the answer.
+        // The peer lost its connection when the node died: nobody would read the answer.
         abandon: ({ origin }) => (origin === ALP_ORIGIN ? ABANDONED : undefined),
         ...(config.values.gates && { gates: config.values.gates }),
         log: (level, message, facts) => log[level](message, facts),
@@ -183,18 +177,12 @@ export class Node {
       if (node) return node
       throw new CallError('UNAVAILABLE', 'the node is starting', { retryable: true })
     }
+    const { spending } = options
+    const parts = { config, trail, coordinator, link, agents, programs, spending, clock, log }
     const operations = nodeOperations({
-      config,
-      trail,
-      coordinator,
-      link,
+      ...parts,
       identities,
-      agents,
-      programs,
-      spending: options.spending,
-      clock,
       owner,
-      log,
       passphrase: new AnswerPassphrase({
         hash: config.values.passphrase,
         clock,
@@ -207,7 +195,7 @@ export class Node {
     })
     const registry = new OperationRegistry(operations, { from: PROVEN, warn: message => log.warn(message) })
     const calls = new CallNode({ registry, identities, clock, log: message => log.debug(message) })
-    // Whoever reaches the socket is the owner: known from the first start on, and on record at each (W-SEC-06).
+    // A caller on the socket is the owner: known from the first start on, and on record at each (W-SEC-06).
     const { machine } = options
     const accepted = await recorded(coordinator.users.accept(owner, 'unix-socket'), machine, clock)
     if (!accepted.ok) throw accepted.error
@@ -216,20 +204,7 @@ export class Node {
       log.error(`a rotation of the key is not on record: ${rotations.error.message}`, {
         code: rotations.error.code,
       })
-    await link.start(
-      linkSurroundings({
-        config,
-        trail,
-        coordinator,
-        link,
-        spending: options.spending,
-        agents,
-        programs,
-        operations,
-        clock,
-        log,
-      }),
-    )
+    await link.start(linkSurroundings({ ...parts, operations }))
     const listening = await listenUnix(paths.socket, transport => node!.#accept(transport), {
       authenticate: () => owner,
       maxConnections: nodeLimits.connections,
@@ -246,16 +221,7 @@ export class Node {
       socket: paths.socket,
       started_by: options.startedBy,
     })
-    node = new Node(options, {
-      trail,
-      coordinator,
-      link,
-      calls,
-      listening,
-      socket,
-      machine: options.machine,
-      started,
-    })
+    node = new Node(options, { trail, coordinator, link, calls, listening, socket, machine, started })
     log.info('the node is up', {
       profile: paths.profile,
       deployment: config.values.deployment,
@@ -281,7 +247,7 @@ export class Node {
     }
   }
 
-  /** Resolves when the node has stopped, whoever asked for it. */
+  /** Resolves when the node has stopped, for whatever reason. */
   get stopped(): Promise<Stopped> {
     return this.#ended.promise
   }
@@ -346,7 +312,7 @@ export class Node {
     if (this.#stopping !== undefined) link.close('the node is stopping')
   }
 
-  /** After the answer to whoever asked for it. */
+  /** After the caller has its answer. */
   #stopSoon(reason: string): void {
     setImmediate(() => void this.stop(reason))
   }

@@ -44,7 +44,6 @@ export async function runNode(options: RunNodeOptions): Promise<number> {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 async function live(config: Config, log: NodeLog, options: RunNodeOptions): Promise<number> {
-  const { clock, conduct, functions } = options
   const fatal = Promise.withResolvers<'defect'>()
   const asked = Promise.withResolvers<string>()
   const uncaught = (cause: unknown) => {
@@ -64,18 +63,10 @@ async function live(config: Config, log: NodeLog, options: RunNodeOptions): Prom
   process.on('uncaughtException', uncaught).on('unhandledRejection', uncaught)
   for (const signal of SIGNALS) process.on(signal, signalled)
   try {
-    const node = await Node.start({
-      config,
-      log,
-      startedBy: options.startedBy,
-      ...(options.env && { env: options.env }),
-      ...(clock && { clock }),
-      ...(conduct && { conduct }),
-      ...(functions && { functions }),
-    })
+    const node = await Node.start({ ...options, config, log })
     if (!node.ok) {
       const { code, message, cause } = node.error
-      // The log belongs to whoever has the profile.
+      // The log belongs to the node that has the profile.
       if (code === 'profile_in_use') return refused(node.error, options.complain)
       log.error(message, { code, cause })
       return refused(node.error, options.terminal ? () => undefined : options.complain)
@@ -97,26 +88,22 @@ function refused(error: ParleyError | undefined, complain: (text: string) => unk
   if (!error) return NODE_EXIT.failed
   complain(`${error.message}\n`)
   if (machineFaultOf(error)) return NODE_EXIT.machineFault
-  switch (error.code) {
-    case 'invalid_config':
-    case 'invalid_profile':
-      return NODE_EXIT.invalidConfig
-    case 'machine_fault':
-      return NODE_EXIT.machineFault
-    case 'profile_in_use':
-      return NODE_EXIT.profileInUse
-    case 'profile_unusable':
-    case 'secret_missing':
-    case 'secret_mismatch':
-    case 'key_missing':
-    case 'key_unusable':
-    case 'key_mismatch':
-    case 'key_retired':
-    case 'keys_unreadable':
-    case 'trail_read_only':
-    case 'trail_not_a_folder':
-      return NODE_EXIT.profileUnusable
-    default:
-      return NODE_EXIT.failed
-  }
+  return EXIT_OF[error.code] ?? NODE_EXIT.failed
+}
+
+const EXIT_OF: Readonly<Record<string, number>> = {
+  invalid_config: NODE_EXIT.invalidConfig,
+  invalid_profile: NODE_EXIT.invalidConfig,
+  machine_fault: NODE_EXIT.machineFault,
+  profile_in_use: NODE_EXIT.profileInUse,
+  profile_unusable: NODE_EXIT.profileUnusable,
+  secret_missing: NODE_EXIT.profileUnusable,
+  secret_mismatch: NODE_EXIT.profileUnusable,
+  key_missing: NODE_EXIT.profileUnusable,
+  key_unusable: NODE_EXIT.profileUnusable,
+  key_mismatch: NODE_EXIT.profileUnusable,
+  key_retired: NODE_EXIT.profileUnusable,
+  keys_unreadable: NODE_EXIT.profileUnusable,
+  trail_read_only: NODE_EXIT.profileUnusable,
+  trail_not_a_folder: NODE_EXIT.profileUnusable,
 }

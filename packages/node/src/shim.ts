@@ -6,7 +6,7 @@ import { isAbsolute, join } from 'node:path'
 import type { Environment, ProfilePaths } from './profile/paths.ts'
 import { runtimeArguments } from './spawn-node.ts'
 
-/** Names the script of the command. Whoever starts a node says it: a node does not know who calls it. */
+/** Names the script of the command. The command sets it when it starts a node; a node cannot know. */
 export const COMMAND_VARIABLE = 'PARLEY_COMMAND'
 
 /**

@@ -1,4 +1,4 @@
-// Starting a node in the background: a process of its own that outlives whoever started it, with its output in the
+// Starting a node in the background: a process of its own that outlives its starter, with its output in the
 // profile's log.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'

@@ -6,7 +6,7 @@ import type { Spending } from '../spending/spending.ts'
 import { type AgentHost, kindFor } from './kinds.ts'
 
 export interface AdapterOptions extends Omit<AgentHost, 'base' | 'environment'> {
-  /** The node's own: what whoever started the run has goes before it. */
+  /** The node's own; the environment of the user who started the run takes precedence. */
   readonly env: Environment
   readonly spending: Pick<Spending, 'ledgered'>
 }

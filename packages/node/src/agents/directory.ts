@@ -3,46 +3,39 @@ import type { AgentFunction } from '@parley/agents'
 import { soloTeam, type Team } from '@parley/coordinator'
 import { type AgentSettings, ok, type Result, refuse, type Static, Type } from '@parley/core'
 import type { Config } from '../config/load.ts'
-import { pinnedIn } from '../link/pinned.ts'
+import { pinnedIn } from '../link/look.ts'
+import { object } from '../object.ts'
 import type { Environment } from '../profile/paths.ts'
 import { kindFor, ready, readyHere } from './kinds.ts'
 
-const closed = { additionalProperties: false } as const
-
-export const AgentViewSchema = Type.Object(
-  {
-    name: Type.String(),
-    source: Type.Enum(['configured', 'preset']),
-    kind: Type.String(),
-    /** What it runs; `peer NAME` where a peer does the work. */
-    program: Type.String(),
-    preset: Type.Optional(Type.String()),
-    /** What it works with is there: its program; of a peer, that it is pinned. */
-    found: Type.Boolean(),
-    /** What to do where it is not. */
-    remedy: Type.Optional(Type.String()),
-    version: Type.Optional(Type.String()),
-    /** It solves an intent without a team file when nobody names another. */
-    default: Type.Boolean(),
-    needs: Type.Optional(
-      Type.Object(
-        {
-          hosts: Type.Array(Type.String()),
-          /** One of these is enough. */
-          variables: Type.Array(Type.String()),
-          files: Type.Array(Type.String()),
-          help: Type.String(),
-        },
-        closed,
-      ),
-    ),
-  },
-  closed,
-)
+export const AgentViewSchema = object({
+  name: Type.String(),
+  source: Type.Enum(['configured', 'preset']),
+  kind: Type.String(),
+  /** What it runs; `peer NAME` where a peer does the work. */
+  program: Type.String(),
+  preset: Type.Optional(Type.String()),
+  /** What it works with is there: its program; of a peer, that it is pinned. */
+  found: Type.Boolean(),
+  /** What to do where it is not. */
+  remedy: Type.Optional(Type.String()),
+  version: Type.Optional(Type.String()),
+  /** It solves an intent without a team file when nobody names another. */
+  default: Type.Boolean(),
+  needs: Type.Optional(
+    object({
+      hosts: Type.Array(Type.String()),
+      /** One of these is enough. */
+      variables: Type.Array(Type.String()),
+      files: Type.Array(Type.String()),
+      help: Type.String(),
+    }),
+  ),
+})
 export type AgentView = Static<typeof AgentViewSchema>
 
 export interface AgentDirectory {
-  /** `path` is where programs are looked for: that of whoever asks, or the node's own. */
+  /** `path` is where programs are looked for: the caller's, or the node's own. */
   list(path?: string): Promise<readonly AgentView[]>
   /** A team of one: the named agent, or the default one. Refuses with `unknown_agent` or `no_agent`. */
   team(name: string | undefined, path?: string): Promise<Result<Team>>

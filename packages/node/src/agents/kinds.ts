@@ -11,7 +11,7 @@ import {
 import { type AgentDescription, type AgentKind, type AgentSettings, ParleyError } from '@parley/core'
 import { type PeerHost, type PeerPlace, peerKind } from '@parley/link'
 
-/** Where the node looks for what agents need, also for whoever has no node at hand. */
+/** Where to look for what agents need, also without a running node. */
 export interface AgentPlace extends ProgramPlace, PeerPlace, FunctionPlace {}
 
 /** What the node gives to the agents of a run. */

@@ -61,7 +61,7 @@ function chainsOf({ agent, fallback, review, merge, salvage }: PlannedTask): rea
   return chains.map(chain => chain.filter(name => name !== undefined))
 }
 
-/** Whoever only does what another can take over need not be there, as long as one of them is. */
+/** An agent that others can stand in for may be missing, as long as one of them is there. */
 function isSpared(name: string, plan: readonly PlannedTask[], absent: ReadonlyMap<string, unknown>): boolean {
   const chains = plan.flatMap(chainsOf).filter(chain => chain.includes(name))
   return chains.every(chain => chain.some(each => !absent.has(each)))

@@ -1,5 +1,5 @@
 // The agents of a configuration. They have the format of a team file's agents, so the team file's reader checks them,
-// and what it finds is told with its place in config.yaml.
+// and its findings are reported with their places in config.yaml.
 import type { TeamAgent } from '@parley/coordinator'
 import { member } from '@parley/core/yaml'
 import { readTeamAgents } from '../agents/team-files.ts'

@@ -1,11 +1,10 @@
 // The settings of ALP and of the daily budget: from the file that other implementations read too, from the environment,
 // and their mistakes.
 import { compileForeign, type ParleyError, unwrap } from '@parley/core'
-import { planListening } from '@parley/link'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { planHere } from '../link/plan.ts'
 import { ground } from '../testing/ground.ts'
-import { linkConfig } from './link-settings.ts'
 import { loadConfig } from './load.ts'
 import { configJsonSchema } from './schema.ts'
 
@@ -24,10 +23,10 @@ budget:
 public_bio: "Knows the build."
 `
 
-function load(text: string | undefined, env: Readonly<Record<string, string>> = {}) {
+function load(text: string | undefined, env: Readonly<Record<string, string>> = {}, profile = 'default') {
   const place = ground()
-  const file = text === undefined ? undefined : place.write('default/config.yaml', text)
-  return { file, result: loadConfig({ home: place.home, env }) }
+  const file = text === undefined ? undefined : place.write(`${profile}/config.yaml`, text)
+  return { file, result: loadConfig({ flags: { profile }, home: place.home, env }) }
 }
 
 function refused(text: string | undefined, env?: Readonly<Record<string, string>>): ParleyError {
@@ -36,7 +35,7 @@ function refused(text: string | undefined, env?: Readonly<Record<string, string>
   return result.error
 }
 
-const around = { environment: {}, interfaces: {}, inDocker: false }
+const around = { interfaces: {}, inDocker: false }
 
 describe('config.yaml', () => {
   test('ALP-TCP-01, ALP-BUD-01, ALP-BIO-01 has the keys that every implementation of ALP reads, with their lines', () => {
@@ -173,7 +172,7 @@ describe('the environment', () => {
     const { values, entries } = unwrap(load(FULL, env).result)
     expect(values).toMatchObject({ networkHost: '127.0.0.1', alpTcpPort: 0 })
     expect(entries.find(({ key }) => key === 'network.host')?.from).toBe('environment ALPI_NETWORK_HOST')
-    expect(planListening('default', linkConfig(values), around)).toEqual({
+    expect(planHere(unwrap(load(FULL, env).result), undefined, around)).toEqual({
       unix: true,
       tcp: { host: '127.0.0.1', port: 0 },
     })
@@ -190,8 +189,7 @@ describe('the environment', () => {
 })
 
 describe('ALP-TCP-01 where to listen', () => {
-  const planned = (profile: string, text: string) =>
-    planListening(profile, linkConfig(unwrap(load(text).result).values), around)
+  const planned = (profile: string, text: string) => planHere(unwrap(load(text, {}, profile).result), undefined, around)
 
   test('follows network.host and alp.tcp_port', () => {
     expect(planned('default', FULL)).toEqual({ unix: true, tcp: { host: '192.168.1.20', port: 7500 } })

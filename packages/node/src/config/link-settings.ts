@@ -3,10 +3,9 @@
 // of the sheet); Parley's own settings stand beside them under `alp`.
 import { isIP } from 'node:net'
 import { Type } from '@parley/core'
-import { type LinkConfig, linkDefaults } from '@parley/link'
+import { linkDefaults } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
 import { agentName, folder, readInteger, type Setting, setting, yesOrNo } from './setting.ts'
-import type { SettingValues } from './settings.ts'
 
 /** Whether an ask of a peer begins at once, or waits for the owner of the node. */
 const ASK_APPROVALS = ['auto', 'ask'] as const
@@ -107,19 +106,6 @@ export const LINK_SETTINGS = {
     read: value => (typeof value === 'string' && value.length <= nodeLimits.bioLength ? value : undefined),
   }),
 } as const
-
-/** For `planListening` of link. The values take the environment into account already. */
-export function linkConfig({
-  alp: service,
-  networkHost: host,
-  alpTcpPort: tcpPort,
-}: Pick<SettingValues, 'alp' | 'networkHost' | 'alpTcpPort'>): LinkConfig {
-  return {
-    service,
-    ...(host !== undefined && { host }),
-    ...(tcpPort !== undefined && { tcpPort }),
-  }
-}
 
 /** RFC 1123. */
 function isHostName(text: string): boolean {

@@ -1,5 +1,5 @@
-// `budget.daily_usd` as config.yaml has it now (ALP-BUD-01): whoever raises or lowers the cap need not start the node
-// again. A file that cannot be used changes nothing: a slip must never lift the cap.
+// `budget.daily_usd` as config.yaml has it now (ALP-BUD-01): raising or lowering the cap needs no restart of the
+// node. A file that cannot be used changes nothing: a slip must never lift the cap.
 import { isUtf8 } from 'node:buffer'
 import { machineDisk } from '@parley/keys/files'
 import { WatchedFile } from '@parley/link'
@@ -21,8 +21,7 @@ export function liveDailyUsd(config: Config, log: Pick<NodeLog, 'warn' | 'info'>
   // What was said for this process holds for this process.
   if (from.startsWith('environment ') || from.startsWith('flag ')) return () => cap
   const path = config.paths.config
-  const keep = (why: string) =>
-    log.warn(`${path}: ${why} Until that is mended, the daily budget stays ${capText(cap)}.`)
+  const keep = (why: string) => log.warn(`${path}: ${why} Until that is fixed, the daily budget stays ${capText(cap)}.`)
   let looked = false
   const file = new WatchedFile<void>(path, {
     disk: machineDisk,
@@ -55,7 +54,7 @@ function capText(usd: number | undefined): string {
 
 type Said = { readonly usd: number | undefined } | { readonly problem: string }
 
-/** Only this one setting: a mistake elsewhere in the file is told when a node starts. */
+/** Only this one setting: mistakes elsewhere in the file are reported when a node starts. */
 function dailyUsdIn(bytes: Buffer | undefined, path: string): Said {
   if (bytes === undefined) return { usd: undefined }
   if (!isUtf8(bytes)) return { problem: 'it is no text.' }

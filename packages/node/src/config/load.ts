@@ -1,5 +1,5 @@
 // The configuration of a profile: the file, then the environment, then flags, each value with where it came from.
-// Everything that is wrong is told at once.
+// All mistakes are reported at once.
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { type Gates, type GatesFile, gatesOf, type TeamAgent } from '@parley/coordinator'
@@ -73,18 +73,16 @@ export function loadConfig(options: LoadOptions = {}): Result<Config> {
   const said = Object.keys(gatesSaid).length > 0 ? gatesSaid : undefined
   const gates = gatesFrom(said, env.PARLEY_GATES || undefined)
   if (gates.problem) return err(invalidConfig([gates.problem]))
-  const place = file.value.source?.place(['gates'], 'key')
   entries.push({
     key: 'gates',
     value: gates.value ? (gates.preset ? { preset: gates.preset } : said) : null,
-    from: gates.preset ? 'environment PARLEY_GATES' : said ? `file ${file.value.path}:${place?.line ?? 1}` : 'default',
+    from: gates.preset ? 'environment PARLEY_GATES' : said ? inFile(file.value, 'gates') : 'default',
   })
-  const confirmed = file.value.source?.place(['gates', 'confirm'], 'key')
   // Not even its hash is shown.
   entries.push({
     key: 'gates.confirm',
     value: confirm === undefined ? null : 'a passphrase',
-    from: confirm === undefined ? 'default' : `file ${file.value.path}:${confirmed?.line ?? 1}`,
+    from: confirm === undefined ? 'default' : inFile(file.value, 'gates', 'confirm'),
   })
   for (const [name, agent] of Object.entries(agents)) entries.push(agentEntry(name, agent, file.value))
   return ok({
@@ -211,11 +209,14 @@ function badValue(setting: Setting<unknown>, value: unknown, source: string): Co
 }
 
 /** Values of variables are left out: somebody may have put a key there in spite of the guide. */
-function agentEntry(name: string, agent: TeamAgent, { path, source }: FileValues): ConfigEntry {
+function agentEntry(name: string, agent: TeamAgent, file: FileValues): ConfigEntry {
   const { env, ...rest } = agent
   const value = { ...rest, ...(typeof env === 'object' && env !== null && { env: Object.keys(env) }) }
-  const place = source?.place(['agents', name], 'key')
-  return { key: `agents.${name}`, value, from: `file ${path}:${place?.line ?? 1}` }
+  return { key: `agents.${name}`, value, from: inFile(file, 'agents', name) }
+}
+
+function inFile({ path, source }: FileValues, ...key: readonly string[]): string {
+  return `file ${path}:${source?.place(key, 'key').line ?? 1}`
 }
 
 /** The problems of a refusal by `loadConfig`; none for any other error. */

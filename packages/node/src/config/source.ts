@@ -60,7 +60,7 @@ const TOLD: Readonly<Record<YamlFault['kind'], readonly [code: string, message: 
   half_character: ['bad_value', 'this text holds half a character.'],
 }
 
-/** All problems as one refusal; the first one is told, the rest are in the details. */
+/** All problems as one refusal: the first one in the message, all in the details. */
 export function invalidConfig(problems: readonly ConfigProblem[], options: ParleyErrorOptions = {}): ParleyError {
   const [first] = problems
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''

@@ -1,26 +1,16 @@
 // How this node answers a peer (ALP-ASK-02): one task of one agent, which may change no file, in a folder that the
-// owner chose. What goes wrong here is for the owner's log; the peer is told no more than that.
+// owner chose. Errors go to the owner's log; the peer learns only that there was one.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { planFor, type RunSetup, type Team } from '@parley/coordinator'
-import { asParleyError, ok, type ParleyError, type Principal, type Result, refuse } from '@parley/core'
-import type { AgentDirectory } from '../agents/directory.ts'
+import { asParleyError, ok, type ParleyError, type Result, refuse } from '@parley/core'
+import { preflight } from '../agents/preflight.ts'
 import type { Config } from '../config/load.ts'
-import type { NodeLog } from '../log/log.ts'
-
-export interface AnsweringOptions {
-  readonly config: Config
-  /** Who answers for what the node does for peers. */
-  readonly owner: Principal
-  readonly agents: AgentDirectory
-  /** Whether the programs of a team are there. */
-  readonly ready: (team: Team, intent: string) => Result<void>
-  readonly log: Pick<NodeLog, 'error'>
-}
+import type { OperationDeps } from '../operations/deps.ts'
 
 /** Refuses with `unknown_team`, in words that a peer may read. */
 export async function answeringTeam(
-  { config, owner, agents, ready, log }: AnsweringOptions,
+  { config, link, agents, programs, log }: Pick<OperationDeps, 'config' | 'link' | 'agents' | 'programs' | 'log'>,
   intent: string,
 ): Promise<Result<RunSetup>> {
   const { alpAgent, alpApproval, alpProject } = config.values
@@ -31,10 +21,10 @@ export async function answeringTeam(
   const found = await agents.team(alpAgent)
   if (!found.ok) return cannot(found.error)
   const team = answerTeam(found.value)
-  const fit = ready(team, intent)
+  const fit = preflight(team, intent, programs)
   if (!fit.ok) return cannot(fit.error)
   try {
-    return ok({ team, project: alpProject ?? emptyFolder(config), approved: alpApproval === 'auto', owner })
+    return ok({ team, project: alpProject ?? emptyFolder(config), approved: alpApproval === 'auto', owner: link.owner })
   } catch (cause) {
     return cannot(asParleyError(cause))
   }

@@ -1,48 +1,30 @@
 // What the link gets of the rest of the node: the way from an inbound ask to a run, what is known of the runs of a node
 // that died, and the operations that peers may call.
 import type { OperationMap } from '@parley/call'
-import { type Coordination, coordinatorRunPort, type Team } from '@parley/coordinator'
-import type { Clock } from '@parley/core'
+import { coordinatorRunPort } from '@parley/coordinator'
 import type { LinkIdentity } from '@parley/link'
-import type { Trail } from '@parley/trail'
-import type { AgentDirectory } from '../agents/directory.ts'
-import { preflight, type Surroundings } from '../agents/preflight.ts'
-import { linkConfig } from '../config/link-settings.ts'
-import type { Config } from '../config/load.ts'
-import type { NodeLog } from '../log/log.ts'
+import type { OperationDeps } from '../operations/deps.ts'
 import type { Spending } from '../spending/spending.ts'
 import { answeringTeam } from './answering.ts'
 import { type CallListener, openCallListener } from './call-listener.ts'
-import type { LinkSurroundings, NodeLink } from './node-link.ts'
+import type { LinkSurroundings } from './node-link.ts'
 import { planHere } from './plan.ts'
 import { settleAsks } from './settle.ts'
 
-export interface AnswerParts {
-  readonly config: Config
-  readonly trail: Trail
-  readonly coordinator: Coordination
-  readonly link: NodeLink
+type AnswerParts = Pick<
+  OperationDeps,
+  'config' | 'trail' | 'coordinator' | 'link' | 'agents' | 'programs' | 'clock' | 'log'
+> & {
   readonly spending: Pick<Spending, 'costUnknown'>
-  readonly agents: AgentDirectory
-  readonly programs: Surroundings
   readonly operations: OperationMap
-  readonly clock: Clock
-  readonly log: NodeLog
 }
 
 export function linkSurroundings(parts: AnswerParts): LinkSurroundings {
-  const { config, trail, coordinator, link, spending, agents, programs, clock, log } = parts
-  const answering = {
-    config,
-    owner: link.owner,
-    agents,
-    ready: (team: Team, intent: string) => preflight(team, intent, programs),
-    log,
-  }
+  const { trail, coordinator, spending, clock, log } = parts
   const runs = coordinatorRunPort({
     coordinator,
     trail,
-    setup: ({ intent }) => answeringTeam(answering, intent),
+    setup: ({ intent }) => answeringTeam(parts, intent),
     costUnknown: run => spending.costUnknown(run),
   })
   const listenForCalls = callListening(parts)
@@ -62,12 +44,8 @@ function callListening({ config, link, operations, clock, log }: AnswerParts): L
   if (alpCallPort === undefined) return undefined
   let port = alpCallPort
   return async (identity: LinkIdentity): Promise<CallListener> => {
-    const plan = planHere(config.paths.profile, { ...linkConfig(config.values), tcpPort: port })
-    const { host = '127.0.0.1', fallback } = plan.tcp ?? {}
     const listener = await openCallListener({
-      host,
-      port,
-      ...(fallback !== undefined && { fallback }),
+      at: { host: '127.0.0.1', ...planHere(config, port).tcp, port },
       identity,
       peers: link.service.peers,
       operations,

@@ -1,34 +1,14 @@
-// One ask of a peer as a stream: its session, its text as it comes, its answer. Whoever leaves before the end has the
-// turn cancelled at the peer, which then has a while to say what it cost.
+// One ask of a peer as a stream: its session, its text as it comes, its answer. A reader that leaves before the end cancels
+// the turn at the peer, which then has a while to say what it cost.
 import type { Clock } from '@parley/core'
-import { type Answer, ask, giveUp, type LinkClient, type Target } from '@parley/link'
+import { ask, giveUp, type LinkClient, type Target } from '@parley/link'
+import type { AskedValue } from '../operations/link.ts'
 import { refusalOf } from './failure.ts'
 import { Handover } from './handover.ts'
 
-export interface AskInput {
-  readonly peer: string
-  readonly prompt: string
-  readonly budget?: { readonly usd?: number; readonly tokens?: number }
-  /** Milliseconds for each message of the peer. */
-  readonly timeoutMs?: number
-}
-
-export type AskValue =
-  | { readonly type: 'session'; readonly session: string }
-  | { readonly type: 'text'; readonly text: string }
-  | ({ readonly type: 'answer' } & AnswerView)
-
-export interface AnswerView {
-  readonly text: string
-  readonly session: string
-  readonly tokens_in: number
-  readonly tokens_out: number
-  readonly usd: number
-  readonly interrupted: boolean
-  readonly failed: boolean
-}
-
 export interface Asker {
+  /** Its id in the peer list. */
+  readonly peer: string
   readonly client: LinkClient
   readonly clock: Clock
   readonly target: Target
@@ -36,13 +16,18 @@ export interface Asker {
 }
 
 /** Throws a refusal: those of the link, or `peer_refused`. */
-export async function* asked(asker: Asker, input: AskInput, signal: AbortSignal): AsyncGenerator<AskValue> {
+export async function* asked(
+  asker: Asker,
+  prompt: string,
+  options: Pick<NonNullable<Parameters<typeof ask>[4]>, 'budget' | 'timeoutMs'>,
+  signal: AbortSignal,
+): AsyncGenerator<AskedValue> {
   const { client, clock, target } = asker
   const hangUp = new AbortController()
-  const values = new Handover<AskValue>()
+  const values = new Handover<AskedValue>()
   let session = ''
-  const { budget, timeoutMs } = input
-  const said = ask(client, clock, target, input.prompt, {
+  const said = ask(client, clock, target, prompt, {
+    ...options,
     signal: hangUp.signal,
     onText: text => values.push({ type: 'text', text }),
     onSession: told => {
@@ -51,8 +36,6 @@ export async function* asked(asker: Asker, input: AskInput, signal: AbortSignal)
       session = told
       void values.push({ type: 'session', session })
     },
-    ...(budget && { budget }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
   }).finally(() => values.end())
   let over = false
   try {
@@ -64,19 +47,16 @@ export async function* asked(asker: Asker, input: AskInput, signal: AbortSignal)
     if (signal.aborted) return
     const answer = await said
     over = true
-    if (!answer.ok) throw refusalOf(input.peer, answer.error)
-    yield { type: 'answer', ...answerView(answer.value) }
+    if (!answer.ok) throw refusalOf(asker.peer, answer.error)
+    const { sessionId, tokensIn, tokensOut, cost, ...rest } = answer.value
+    yield { type: 'answer', ...rest, session: sessionId, tokens_in: tokensIn, tokens_out: tokensOut, usd: cost }
   } finally {
     if (!over) {
       values.abandon()
-      // Not waited for: whoever left does not.
+      // The reader has left: nobody waits for this.
       void giveUp({ client, clock, target, session, hangUp, said }).catch(cause =>
         asker.failed('cancelling an ask', cause),
       )
     }
   }
-}
-
-function answerView({ text, sessionId, tokensIn, tokensOut, cost, ...end }: Answer): AnswerView {
-  return { text, session: sessionId, tokens_in: tokensIn, tokens_out: tokensOut, usd: cost, ...end }
 }

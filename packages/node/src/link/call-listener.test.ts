@@ -50,8 +50,7 @@ class NodeWithDoor {
     const node = new NodeWithDoor(identity)
     const peers = new PeerList(node.file, { clock, lock: join(node.folder, 'peers.lock') })
     node.listener = await openCallListener({
-      host: '127.0.0.1',
-      port: 0,
+      at: { host: '127.0.0.1', port: 0 },
       identity,
       peers,
       operations: operations(name),

@@ -3,15 +3,12 @@
 // at that moment; discovery shows no others.
 import { CallNode, type OperationMap, OperationRegistry, PROVEN } from '@parley/call'
 import type { Clock, Principal } from '@parley/core'
-import { type LinkIdentity, listenCall, type PeerList, peerPrincipal } from '@parley/link'
+import { type LinkIdentity, type ListenPlan, listenCall, type PeerList, peerPrincipal } from '@parley/link'
 import type { NodeLog } from '../log/log.ts'
 
 export interface CallListenerOptions {
-  readonly host: string
-  /** 0 is any that is free. */
-  readonly port: number
-  /** Listened on where `host` is not the machine's own. */
-  readonly fallback?: string
+  /** Port 0 is any that is free; the fallback is used where `host` is not the machine's own. */
+  readonly at: NonNullable<ListenPlan['tcp']>
   readonly identity: LinkIdentity
   readonly peers: Pick<PeerList, 'identities' | 'admitted'>
   /** What the node offers its owner. */
@@ -36,9 +33,7 @@ export async function openCallListener(options: CallListenerOptions): Promise<Ca
   // No identity provider: a token that leaked is worth nothing here.
   const calls = new CallNode({ registry, clock, log: message => log.debug(message) })
   const listening = await listenCall({
-    host: options.host,
-    port: options.port,
-    ...(options.fallback !== undefined && { fallback: options.fallback }),
+    ...options.at,
     identity: options.identity,
     clock,
     pins: peers,
@@ -64,7 +59,7 @@ function resourceOf(path: string): string {
   return `operation:${path}`
 }
 
-/** The same operations, each for whoever has the right to call just this one. */
+/** The same operations, each for peers with the right to call this one. */
 function forPeers(operations: OperationMap): OperationMap {
   return Object.fromEntries(
     Object.entries(operations).map(([path, { spec, handler }]) => {

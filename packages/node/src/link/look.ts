@@ -1,9 +1,8 @@
-// What the files of a profile say about its link, for whoever asks without a node: who is pinned, who knocked, where a
+// What the files of a profile say about its link, for commands that have no node: who is pinned, who knocked, where a
 // node would listen. Nothing is written, and nothing is made.
 
 import { type LedgerDamage, SystemClock } from '@parley/core'
 import { LedgerFile, type ListenPlan, linkPaths, PeerList, PendingPeers } from '@parley/link'
-import { linkConfig } from '../config/link-settings.ts'
 import type { Config } from '../config/load.ts'
 import { planHere } from './plan.ts'
 
@@ -12,7 +11,7 @@ export function ledgerProblem(profile: string): LedgerDamage | undefined {
   return new LedgerFile(linkPaths(profile).ledger, { clock: new SystemClock() }).read().damage
 }
 
-export interface LinkLook {
+interface LinkLook {
   /** The profile's private key; there once a node has run. */
   readonly key: string
   readonly peers: number
@@ -22,8 +21,8 @@ export interface LinkLook {
   readonly plan: ListenPlan
 }
 
-export function lookAtLink({ paths, values }: Pick<Config, 'paths' | 'values'>): LinkLook {
-  const files = linkPaths(paths.folder)
+export function lookAtLink(config: Pick<Config, 'paths' | 'values'>): LinkLook {
+  const files = linkPaths(config.paths.folder)
   const clock = new SystemClock()
   const unreadable: string[] = []
   const failed = (what: string) => unreadable.push(what)
@@ -36,6 +35,16 @@ export function lookAtLink({ paths, values }: Pick<Config, 'paths' | 'values'>):
     peers: pinned.length,
     problems: [...unreadable, ...list.problems()],
     pending: knocked.filter(({ pubkey }) => !keys.has(pubkey)).length,
-    plan: planHere(paths.profile, linkConfig(values)),
+    plan: planHere(config),
+  }
+}
+
+/** Who is pinned, from the list as it stands. */
+export function pinnedIn(profile: string): (peer: string) => boolean {
+  const { peers, peersLock } = linkPaths(profile)
+  let list: PeerList | undefined
+  return peer => {
+    list ??= new PeerList(peers, { clock: new SystemClock(), lock: peersLock })
+    return list.named(peer) !== undefined
   }
 }

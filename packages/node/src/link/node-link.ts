@@ -1,5 +1,5 @@
-// ALP in a node: the files, the listeners, calls of peers, and the way from an inbound ask to a run. Whatever is wrong
-// with it is told, and never keeps the node from starting (ALP-TCP-01).
+// ALP in a node: the files, the listeners, calls of peers, and the way from an inbound ask to a run. Errors in it
+// are reported, and never keep the node from starting (ALP-TCP-01).
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -34,9 +34,10 @@ import {
   targetOf,
   writeInvitation,
 } from '@parley/link'
-import { linkConfig } from '../config/link-settings.ts'
 import type { Config } from '../config/load.ts'
 import type { NodeLog } from '../log/log.ts'
+import type { ListeningAt } from '../operations/link.ts'
+import type { NodeStatus } from '../operations/node.ts'
 import type { Environment } from '../profile/paths.ts'
 import type { Proof } from '../reach/proof.ts'
 import type { Spending } from '../spending/spending.ts'
@@ -53,27 +54,6 @@ export interface NodeLinkOptions {
   /** Who answers for what the node does for peers. */
   readonly owner: Principal
   readonly log: NodeLog
-}
-
-/** Where the node is reached by peers. */
-export interface ListeningAt {
-  readonly carrier: Carrier | 'call'
-  readonly at: string
-}
-
-export interface LinkStatus {
-  readonly listening: ListeningAt[]
-  readonly peers: number
-  readonly pending: number
-  readonly problems: number
-}
-
-export interface OwnIdentity {
-  readonly pubkey: string
-  readonly fingerprint: string
-  readonly spoken: string
-  /** The line that others paste to pin this profile. */
-  readonly invitation: string
 }
 
 /** What the link needs of the rest of the node, once that is up. */
@@ -197,8 +177,8 @@ export class NodeLink {
     return own ? ok({ ...target.value, lineBytes: linkLimits.lineBytes }) : target
   }
 
-  /** Refuses with what is wrong with the key. */
-  identity(): Result<OwnIdentity> {
+  /** With the line that others paste to pin this profile. Refuses with what is wrong with the key. */
+  identity() {
     if (!this.#identity) return err(this.#noKey())
     const { id: pubkey } = this.#identity
     const { profile } = this.#options.config.paths
@@ -210,12 +190,7 @@ export class NodeLink {
       ...(name !== undefined && { name }),
     })
     // A key that signs has both.
-    return ok({
-      pubkey,
-      fingerprint: fingerprintOf(pubkey)!,
-      spoken: spokenFingerprintOf(pubkey)!,
-      invitation,
-    })
+    return ok({ pubkey, fingerprint: fingerprintOf(pubkey)!, spoken: spokenFingerprintOf(pubkey)!, invitation })
   }
 
   /** Signs with the profile's key, whether ALP is on or not. Refuses with what is wrong with the key. */
@@ -238,10 +213,10 @@ export class NodeLink {
   }
 
   /** As `/node/status` tells it; null where ALP is switched off. */
-  status(): LinkStatus | null {
+  status(): NodeStatus['link'] {
     if (!this.on) return null
     return {
-      listening: this.listening.map(each => ({ ...each })),
+      listening: [...this.listening],
       peers: this.service.peers.all().length,
       pending: this.service.pending().length,
       problems: this.problems.length,
@@ -321,7 +296,7 @@ export class NodeLink {
     this.#forget('listening')
     await this.#tried('listening', async () => {
       this.#journal ??= ReplayJournal.open(paths.replay, { clock })
-      const plan = planHere(config.paths.profile, linkConfig(config.values))
+      const plan = planHere(config)
       const tcp = plan.tcp && { ...plan.tcp, ...(port !== undefined && { port }) }
       this.#tcpHost = tcp?.host
       this.#server = await LinkServer.start({

@@ -55,7 +55,7 @@ export function openLog(options: LogOptions): NodeLog {
   }
 }
 
-/** Whoever logs a megabyte gets its beginning; the line stays JSON. */
+/** Of a line that is too long the beginning is kept; it stays JSON. */
 function bounded(line: string): string {
   if (line.length <= nodeLimits.logLine) return line
   const { time, level, pid, msg } = JSON.parse(line) as Record<string, unknown>

@@ -20,7 +20,7 @@ for (;;) {
   // A process that was stopped as a whole, or a machine that slept: this thread is as late as the other.
   if (lasted() > patience + nodeTimes.block) continue
   let stack: readonly string[] = []
-  // It is told again each time that it has lasted twice as long.
+  // Logged again each time the block has lasted twice as long.
   for (let next = nodeTimes.longBlock; !isBack(beat, next - lasted()); next = 2 * lasted()) {
     const seen = await stackOfMain(beat)
     if (seen.length > 0) stack = seen

@@ -11,7 +11,7 @@ export function agentService({ agents }: OperationDeps) {
       description: 'Configured agents and presets: whether their programs are there, and what they need.',
       input: object({ path: Type.Optional(SearchPath) }),
       output: object({ agents: Type.Array(AgentViewSchema) }),
-      handle: async ({ path }) => ({ agents: [...(await agents.list(path))] }),
+      handle: async ({ path }) => ({ agents: await agents.list(path) }),
     }),
   }
 }

@@ -1,15 +1,15 @@
 // /budget: what the profile has spent today, by whom, and what it may spend (ALP-BUD-01). Budgets of runs are /budgets.
-import { Type } from '@parley/core'
+import { type Static, Type } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
-import { Count, Nothing, query } from './spec.ts'
+import { Count, Nothing, orNull, query } from './spec.ts'
 
 const Usd = Type.Number({ minimum: 0 })
 
 const TodaySchema = object({
   day: Type.String({ description: 'The date in UTC; the next one begins with nothing spent' }),
-  cap: Type.Union([Usd, Type.Null()], { description: 'US dollars; null: no cap' }),
+  cap: orNull(Usd, 'US dollars; null: no cap'),
   used_usd: Usd,
   used_tokens: Count,
   reserved_usd: Type.Number({ minimum: 0, description: 'Set aside for turns that are at work' }),
@@ -24,16 +24,15 @@ const TodaySchema = object({
   problem: Type.Optional(Type.String({ description: 'Why the ledger cannot be read; then the amounts say nothing' })),
 })
 
+export type SpentToday = Static<typeof TodaySchema>
+
 export function budgetService({ spending }: OperationDeps) {
   return {
     '/budget/today': query({
       description: 'What the profile has spent today, by whom, what is set aside, and what it may spend.',
       input: Nothing,
       output: TodaySchema,
-      handle: () => {
-        const today = spending.today()
-        return { ...today, by: [...today.by] }
-      },
+      handle: () => spending.today(),
     }),
   }
 }

@@ -1,16 +1,15 @@
 // Finding a run by what somebody wrote: as the coordinator does, and those that it does not know, such as the house
 // run, by their whole id.
-import type { Coordination } from '@parley/coordinator'
-import type { Result, RunId } from '@parley/core'
-import type { Trail } from '@parley/trail'
+import type { RunId } from '@parley/core'
+import type { OperationDeps } from './deps.ts'
+import { answered, told } from './spec.ts'
 
 export async function findRun(
   text: string,
-  coordinator: Pick<Coordination, 'runs'>,
-  trail: Trail,
-): Promise<Result<RunId>> {
-  const known = await coordinator.runs.find(text)
-  if (known.ok || known.error.code !== 'not_found') return known
-  const summary = (await trail.runs()).find(({ run }) => run === text)
-  return summary ? { ok: true, value: summary.run } : known
+  { coordinator, trail }: Pick<OperationDeps, 'coordinator' | 'trail'>,
+): Promise<RunId> {
+  const known = await told(coordinator.runs.find(text))
+  if (known.ok || known.error.code !== 'not_found') return answered(known)
+  const summary = (await told(trail.runs())).find(({ run }) => run === text)
+  return summary ? summary.run : answered(known)
 }

@@ -1,5 +1,5 @@
 // /gates, /escalations: everything that waits for a person, and their answers.
-import { type Coordination, GateViewSchema } from '@parley/coordinator'
+import { GateViewSchema } from '@parley/coordinator'
 import { mapSchema, refuse, Type } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
@@ -16,6 +16,7 @@ import {
   RunText,
   streamed,
   subscription,
+  text,
   told,
 } from './spec.ts'
 
@@ -26,11 +27,7 @@ export const Passphrase = Type.String({
 })
 export const PASSPHRASE_REFUSALS = ['passphrase_required', 'passphrase_wrong', 'passphrase_locked'] as const
 
-const Waiting = Type.String({
-  minLength: 1,
-  maxLength: 160,
-  description: 'The id of what waits or of its run, the beginning of it if that is unique, or `last`',
-})
+const Waiting = text(160, 'The id of what waits or of its run, the beginning of it if that is unique, or `last`')
 const List = object({ gates: Type.Array(GateViewSchema) })
 const OfRun = object({ run: Type.Optional(RunText) })
 const ANSWER_REFUSALS = [...PASSPHRASE_REFUSALS, ...ACT]
@@ -55,7 +52,7 @@ export function gateService({ coordinator, passphrase: confirmed }: OperationDep
       input: object({ name: Type.Optional(Waiting), kind: GateViewSchema.properties.kind }),
       output: List,
       refuses: [...FOUND, 'invalid_state', 'trail_unavailable', 'trail_damaged'],
-      handle: async ({ name, kind }) => ({ gates: [...(await answerOf(coordinator.gates.find(name, kind)))] }),
+      handle: async ({ name, kind }) => ({ gates: await answerOf(coordinator.gates.find(name, kind)) }),
     }),
     '/gates/watch': subscription({
       description: 'Everything that waits for a person, as it is and again after each change.',
@@ -63,7 +60,7 @@ export function gateService({ coordinator, passphrase: confirmed }: OperationDep
       output: List,
       refuses: ['unavailable', 'trail_unavailable', 'trail_damaged'],
       async *handle(_input, { signal }) {
-        for await (const gates of streamed(coordinator.gates.watch(signal))) yield { gates: [...gates] }
+        for await (const gates of streamed(coordinator.gates.watch(signal))) yield { gates }
       },
     }),
     '/gates/respond': mutation({
@@ -90,10 +87,10 @@ export function gateService({ coordinator, passphrase: confirmed }: OperationDep
         const principal = caller(identity)
         if (decision !== 'modify') {
           if (changes) answered(refuse('invalid_argument', 'Only `modify` changes something.'))
-          return listed(await told(coordinator.gates.respond(gate, { decision, ...why, principal })))
+          return await answerOf(coordinator.gates.respond(gate, { decision, ...why, principal }))
         }
         if (!changes) return answered(refuse('invalid_argument', 'Say what is to change.'))
-        return listed(await told(coordinator.gates.respond(gate, { decision, changes, ...why, principal })))
+        return await answerOf(coordinator.gates.respond(gate, { decision, changes, ...why, principal }))
       },
     }),
     '/gates/passphrase': mutation({
@@ -119,7 +116,7 @@ export function gateService({ coordinator, passphrase: confirmed }: OperationDep
       input: object({
         question: Waiting,
         answer: Type.Enum(['envelope', 'abort', 'delegate']),
-        text: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.replyLength })),
+        text: Type.Optional(text(nodeLimits.replyLength)),
         passphrase: Type.Optional(Passphrase),
       }),
       output: object({ run: Type.String() }),
@@ -133,9 +130,4 @@ export function gateService({ coordinator, passphrase: confirmed }: OperationDep
       },
     }),
   }
-}
-
-function listed(result: Awaited<ReturnType<Coordination['gates']['respond']>>) {
-  const { run, gates } = answered(result)
-  return { run, gates: [...gates] }
 }

@@ -5,9 +5,8 @@ import { BUDGET_DIMENSIONS, ENVELOPE_PRIORITIES } from '@parley/trail/events'
 import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
-import { ACT, answerOf, caller, mutation, query, Reason, RunText } from './spec.ts'
+import { ACT, answerOf, caller, mutation, query, Reason, RunText, Task, text } from './spec.ts'
 
-const Task = Type.String({ minLength: 1, maxLength: 160, description: 'A task of the plan, or a workspace' })
 const Done = object({ run: Type.String() })
 
 export function highwayService({ coordinator }: OperationDeps) {
@@ -18,8 +17,8 @@ export function highwayService({ coordinator }: OperationDeps) {
       input: object({
         run: RunText,
         to: Type.Optional(Task),
-        text: Type.String({ minLength: 1, maxLength: nodeLimits.replyLength }),
-        type: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+        text: text(nodeLimits.replyLength),
+        type: Type.Optional(text(64)),
         priority: Type.Optional(Type.Enum([...ENVELOPE_PRIORITIES])),
       }),
       output: object({ run: Type.String(), envelope: Type.String() }),
@@ -67,7 +66,7 @@ export function highwayService({ coordinator }: OperationDeps) {
       refuses: ACT,
       handle: async ({ run: text }) => {
         const run = await found(text)
-        return { run, budgets: [...(await answerOf(coordinator.budgets.list(run)))] }
+        return { run, budgets: await answerOf(coordinator.budgets.list(run)) }
       },
     }),
     '/budgets/raise': mutation({

@@ -1,6 +1,6 @@
 // /link: who this profile is to others, and calling peers (ALP-PING, ALP-ASK, ALP-CANCEL).
 import { randomBytes } from 'node:crypto'
-import { type Result, refuse, Type, ticksPerMillisecond } from '@parley/core'
+import { type Result, refuse, type Static, Type, ticksPerMillisecond } from '@parley/core'
 import {
   cancelAsk,
   fingerprintOf,
@@ -11,15 +11,15 @@ import {
   type Target,
 } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
-import { type AskInput, asked } from '../link/asked.ts'
+import { asked } from '../link/asked.ts'
 import { callPeer } from '../link/calling.ts'
 import { refusalOf } from '../link/failure.ts'
 import { object } from '../object.ts'
 import { rotateKey } from '../profile/key-rotation.ts'
 import type { OperationDeps } from './deps.ts'
-import { answered, answerOf, Count, callError, mutation, Nothing, query, streamed, subscription } from './spec.ts'
+import { answered, answerOf, Count, callError, mutation, Nothing, query, streamed, subscription, text } from './spec.ts'
 
-const PeerId = Type.String({ minLength: 1, maxLength: 256, description: 'Its id in the peer list' })
+const PeerId = text(256, 'Its id in the peer list')
 const Session = Type.String({ maxLength: 256 })
 const Timeout = Type.Integer({
   minimum: 1,
@@ -36,6 +36,9 @@ export const ListeningSchema = Type.Array(
     at: Type.String({ description: 'A path, or `host:port`' }),
   }),
 )
+
+/** Where the node is reached by peers. */
+export type ListeningAt = Static<typeof ListeningSchema>[number]
 
 /** Those of a call on its way to a peer and back. */
 const calling = [
@@ -54,6 +57,23 @@ const calling = [
   'link_cancelled',
   'peer_refused',
 ] as const
+
+const AskedSchema = Type.Union([
+  object({ type: Type.Literal('session'), session: Type.String() }),
+  object({ type: Type.Literal('text'), text: Type.String() }),
+  object({
+    type: Type.Literal('answer'),
+    text: Type.String(),
+    session: Type.String(),
+    tokens_in: Count,
+    tokens_out: Count,
+    usd: Type.Number({ minimum: 0, description: 'What the peer has spent' }),
+    interrupted: Type.Boolean({ description: 'The turn was cancelled before it was done' }),
+    failed: Type.Boolean({ description: 'The turn failed: the text ends with the error' }),
+  }),
+])
+/** What comes of an ask, one after the other. */
+export type AskedValue = Static<typeof AskedSchema>
 
 export function linkService(deps: OperationDeps) {
   const { link, clock, log, config } = deps
@@ -81,7 +101,7 @@ export function linkService(deps: OperationDeps) {
       handle: () => ({
         profile: config.paths.profile,
         ...answered(link.identity()),
-        listening: link.listening.map(each => ({ ...each })),
+        listening: link.listening,
       }),
     }),
     '/link/rotate-key': mutation({
@@ -130,40 +150,23 @@ export function linkService(deps: OperationDeps) {
         'One turn of a peer’s agent: its session, its text as it comes, then its answer. Ending the subscription cancels the turn there.',
       input: object({
         peer: PeerId,
-        prompt: Type.String({ minLength: 1, maxLength: nodeLimits.intentLength }),
+        prompt: text(nodeLimits.intentLength),
         usd: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: nodeLimits.askUsd })),
         tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: nodeLimits.askTokens })),
         timeout_ms: Type.Optional(Timeout),
       }),
-      output: Type.Union([
-        object({ type: Type.Literal('session'), session: Type.String() }),
-        object({ type: Type.Literal('text'), text: Type.String() }),
-        object({
-          type: Type.Literal('answer'),
-          text: Type.String(),
-          session: Type.String(),
-          tokens_in: Count,
-          tokens_out: Count,
-          usd: Type.Number({ minimum: 0, description: 'What the peer has spent' }),
-          interrupted: Type.Boolean({ description: 'The turn was cancelled before it was done' }),
-          failed: Type.Boolean({ description: 'The turn failed: the text ends with the error' }),
-        }),
-      ]),
+      output: AskedSchema,
       refuses: [...calling, 'machine_fault'],
       async *handle({ peer, prompt, usd, tokens, timeout_ms }, { signal }) {
         const { held } = deps.coordinator
         if (held) answered(refuse('machine_fault', `${held.message} Nothing was asked; ask again then.`))
-        const { client, target } = reach(peer)
         const failed = (what: string, cause: unknown) => log.warn(`link: ${what}`, { cause })
-        const input: AskInput = {
-          peer,
-          prompt,
-          ...((usd !== undefined || tokens !== undefined) && {
-            budget: { ...(usd !== undefined && { usd }), ...(tokens !== undefined && { tokens }) },
-          }),
+        const budget = { ...(usd !== undefined && { usd }), ...(tokens !== undefined && { tokens }) }
+        const options = {
+          ...((usd ?? tokens) !== undefined && { budget }),
           ...(timeout_ms !== undefined && { timeoutMs: timeout_ms }),
         }
-        yield* streamed(asked({ client, clock, target, failed }, input, signal))
+        yield* streamed(asked({ ...reach(peer), peer, clock, failed }, prompt, options, signal))
       },
     }),
     '/link/cancel': mutation({

@@ -16,19 +16,21 @@ import {
   caller,
   FOUND,
   mutation,
+  orNull,
   query,
   Reason,
   RunText,
+  Task,
+  text,
   told,
   UNREADABLE,
 } from './spec.ts'
 
-const Task = Type.String({ minLength: 1, maxLength: 160, description: 'A task of the plan, or a workspace' })
-const Checkpoint = Type.String({ minLength: 1, maxLength: 160 })
+const Checkpoint = text(160)
 const REFUSALS = [...ACT, 'rejected'] as const
 
 const Step = { status: Type.Enum(['verified', 'failed', 'missing', 'none']), detail: Type.String() }
-const Maybe = Type.Union([Type.String(), Type.Null()])
+const Maybe = orNull(Type.String())
 
 const ProofSchema = object({
   run: Type.String(),
@@ -54,15 +56,11 @@ export function movingWorkService({ coordinator, agents, programs, passphrase: c
   }
   return {
     '/workspaces/migrate': mutation({
-      description: 'Another agent goes on with a task from what was kept last. Answers when it has taken over.',
+      description: 'Another agent continues a task from its last checkpoint. Answers when it has taken over.',
       input: object({
         run: RunText,
         task: Task,
-        to: Type.String({
-          minLength: 1,
-          maxLength: 64,
-          description: 'An agent of the team, or of this node',
-        }),
+        to: text(64, 'An agent of the team, or of this node'),
         reason: Type.Optional(Reason),
       }),
       output: object({ run: Type.String(), workspace: Type.String(), from: Type.String(), to: Type.String() }),
@@ -71,7 +69,7 @@ export function movingWorkService({ coordinator, agents, programs, passphrase: c
         const run = await found(text)
         const agent = await brought(to)
         const by = { principal: caller(identity), task, to, reason }
-        // Whoever is not in the team is looked at before it is let in.
+        // An agent from outside the team is checked first.
         const own = await told(coordinator.migrations.hasAgent(run, to))
         if (agent && !own) answered(preflight(soloTeam(to, agent), 'x', programs))
         const moved = await told(coordinator.migrations.migrate(run, { ...by, ...(agent && { agent }) }))
@@ -112,10 +110,7 @@ export function movingWorkService({ coordinator, agents, programs, passphrase: c
       description: 'Everything that proves one recorded act, checked anew: who, what, its place, its signature.',
       input: object({
         run: RunText,
-        entry: Type.Union([
-          Type.Integer({ minimum: 1, maximum: nodeLimits.seq }),
-          Type.String({ minLength: 1, maxLength: 64 }),
-        ]),
+        entry: Type.Union([Type.Integer({ minimum: 1, maximum: nodeLimits.seq }), text(64)]),
       }),
       output: ProofSchema,
       refuses: [...FOUND, ...UNREADABLE],

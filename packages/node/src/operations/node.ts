@@ -8,14 +8,14 @@ import { STARTED_BY } from '../reach/node-file.ts'
 import { NONCE_PATTERN } from '../reach/proof.ts'
 import type { OperationDeps } from './deps.ts'
 import { ListeningSchema } from './link.ts'
-import { Count, mutation, Nothing, query, Reason } from './spec.ts'
+import { Count, count, mutation, Nothing, orNull, query, Reason } from './spec.ts'
 
 /** What is being done about the storage of runs that are over, and what could not be done. */
 const StorageSchema = object({
-  working: Type.Union([Type.String(), Type.Null()], { description: 'The run that is being worked on' }),
+  working: orNull(Type.String(), 'The run that is being worked on'),
   faults: Type.Array(
     object({
-      run: Type.Union([Type.String(), Type.Null()], { description: 'Null: not of one run' }),
+      run: orNull(Type.String(), 'Null: not of one run'),
       code: Type.String(),
       message: Type.String(),
       since: Type.String({ description: 'Timestamp, UTC' }),
@@ -38,27 +38,24 @@ export const NodeStatusSchema = object({
   runs: object({
     working: Count,
     waiting: Count,
-    for_peers: Type.Integer({
-      minimum: 0,
-      description: 'Those among them that answer a peer, and end with the node',
-    }),
+    for_peers: count('Those among them that answer a peer, and end with the node'),
   }),
   clients: Count,
   deployment: Type.Enum([...DEPLOYMENT_MODELS], { description: 'The security model that it keeps' }),
-  idle_timeout_ms: Type.Integer({ minimum: 0, description: '0: it does not stop by itself' }),
+  idle_timeout_ms: count('0: it does not stop by itself'),
   storage: StorageSchema,
   /** How peers reach this profile (ALP); null where that is switched off. */
   link: Type.Union([
     object({
       listening: ListeningSchema,
-      peers: Type.Integer({ minimum: 0, description: 'Who is pinned' }),
-      pending: Type.Integer({ minimum: 0, description: 'Who has called without being pinned' }),
-      problems: Type.Integer({ minimum: 0, description: '/peers/list tells each' }),
+      peers: count('Who is pinned'),
+      pending: count('Who has called without being pinned'),
+      problems: count('/peers/list tells each'),
     }),
     Type.Null(),
   ]),
   /** What holds all work up; null while the machine is sound. */
-  machine: Type.Union([MachineViewSchema, Type.Null()]),
+  machine: orNull(MachineViewSchema),
   /** What was found wrong with the trail when it was opened. */
   damage: Type.Array(object({ code: Type.String(), message: Type.String(), runs: Type.Array(Type.String()) })),
 })
@@ -82,7 +79,7 @@ export function nodeService({ config, prove, status, requestStop }: OperationDep
         signature: Type.String({ description: 'Base64' }),
       }),
       refuses: ['key_unusable'],
-      handle: ({ nonce }) => ({ ...prove(nonce) }),
+      handle: ({ nonce }) => prove(nonce),
     }),
     '/node/status': query({
       description:
@@ -108,7 +105,7 @@ export function nodeService({ config, prove, status, requestStop }: OperationDep
         profile: config.paths.profile,
         folder: config.paths.folder,
         file: config.paths.config,
-        values: config.entries.map(entry => ({ ...entry })),
+        values: config.entries,
       }),
     }),
   }

@@ -12,19 +12,19 @@ import {
 import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
-import { answered, answerOf, Count, FOUND, mutation, Nothing, query } from './spec.ts'
+import { answered, answerOf, Count, FOUND, mutation, Nothing, query, text } from './spec.ts'
 
-const Id = Type.String({ minLength: 1, maxLength: 256, description: 'What this profile calls the peer' })
-const Alias = Type.String({ minLength: 1, maxLength: 256 })
-const Address = Type.String({ minLength: 1, maxLength: 256, description: '`host:port`' })
-const Allow = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+const Id = text(256, 'What this profile calls the peer')
+const Alias = text(256)
+const Address = text(256, '`host:port`')
+const Allow = Type.Array(text(256), {
   maxItems: 64,
   description: 'Methods such as `link.ask`, and operations such as `/runs/list`; none: it may call nothing',
 })
 const Fingerprint = Type.String({ description: '`SHA256:…`; empty where the key is none' })
 const Spoken = Type.String({ description: 'Eight groups of digits that two people compare aloud' })
 
-export const PeerSchema = object({
+const PeerSchema = object({
   id: Type.String(),
   pubkey: Type.String({ description: 'base64 of its 32 bytes' }),
   fingerprint: Fingerprint,
@@ -36,7 +36,6 @@ export const PeerSchema = object({
   /** What its asks have cost today. */
   spent_today: Type.Optional(object({ usd: Type.Number(), tokens: Count })),
 })
-export type PeerView = Static<typeof PeerSchema>
 
 const PendingSchema = object({
   pubkey: Type.String(),
@@ -48,7 +47,6 @@ const PendingSchema = object({
   first_seen: Type.Number({ description: 'Unix seconds' }),
   last_seen: Type.Number({ description: 'Unix seconds' }),
 })
-export type PendingView = Static<typeof PendingSchema>
 
 const CHANGING = ['peers_unreadable', 'locked'] as const
 const PINNING = ['invalid_peer', 'link_bad_address', 'peer_exists', 'too_many_peers', ...CHANGING] as const
@@ -62,7 +60,7 @@ const OfPeer = object({ peer: PeerSchema })
 
 export function peerService({ link }: OperationDeps) {
   const { service } = link
-  const view = (peer: Peer): PeerView => {
+  const view = (peer: Peer) => {
     const spent = service.ledger.today().byPeer.get(peer.id)
     const { id, pubkey, alias, address, allow, perMinute } = peer
     return {
@@ -71,7 +69,7 @@ export function peerService({ link }: OperationDeps) {
       ...digitsOf(pubkey),
       ...(alias !== undefined && { alias }),
       ...(address !== undefined && { address }),
-      allow: [...allow],
+      allow,
       per_minute: perMinute,
       ...(spent && { spent_today: { usd: spent.usd, tokens: spent.tokens } }),
     }
@@ -82,14 +80,14 @@ export function peerService({ link }: OperationDeps) {
       description: 'Who is pinned, in the order of the list, and what is wrong with the list or the link.',
       input: Nothing,
       output: object({ peers: Type.Array(PeerSchema), problems: Type.Array(Type.String()) }),
-      handle: () => ({ peers: service.peers.all().map(view), problems: [...link.problems] }),
+      handle: () => ({ peers: service.peers.all().map(view), problems: link.problems }),
     }),
     '/peers/pin': mutation({
       description:
         'Pins a peer by its invitation or its key: from now on it may call what it is allowed to. Compare the fingerprint aloud first.',
       input: object({
-        invitation: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.invitationLength })),
-        pubkey: Type.Optional(Type.String({ minLength: 1, maxLength: nodeLimits.invitationLength })),
+        invitation: Type.Optional(text(nodeLimits.invitationLength)),
+        pubkey: Type.Optional(text(nodeLimits.invitationLength)),
         id: Type.Optional(Id),
         alias: Type.Optional(Alias),
         address: Type.Optional(Address),
@@ -189,7 +187,7 @@ function digitsOf(pubkey: string): { readonly fingerprint: string; readonly spok
   return { fingerprint: fingerprintOf(pubkey) ?? '', spoken: spokenFingerprintOf(pubkey) ?? '' }
 }
 
-function pendingView({ pubkey, address, firstSeen, lastSeen }: PendingPeer): PendingView {
+function pendingView({ pubkey, address, firstSeen, lastSeen }: PendingPeer): Static<typeof PendingSchema> {
   return {
     pubkey,
     ...digitsOf(pubkey),

@@ -23,6 +23,7 @@ import {
   RunText,
   streamed,
   subscription,
+  text,
   told,
   UNREADABLE,
 } from './spec.ts'
@@ -42,23 +43,15 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
       description:
         'Starts a run that solves an intent, with a team file, a named agent, or the default one. Answers when the run is on the trail.',
       input: object({
-        intent: Type.String({ minLength: 1, maxLength: nodeLimits.intentLength }),
-        project: Type.String({
-          minLength: 1,
-          maxLength: nodeLimits.pathLength,
-          description: 'Absolute path',
-        }),
+        intent: text(nodeLimits.intentLength),
+        project: text(nodeLimits.pathLength, 'Absolute path'),
         team: Type.Optional(
           object({
             text: Type.String({ maxLength: nodeLimits.teamText }),
-            file: Type.String({
-              minLength: 1,
-              maxLength: nodeLimits.pathLength,
-              description: 'Absolute path',
-            }),
+            file: text(nodeLimits.pathLength, 'Absolute path'),
           }),
         ),
-        agent: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+        agent: Type.Optional(text(64)),
         approved: Type.Boolean({
           description: 'The caller approves the plan with this request: nobody is asked about its tasks',
         }),
@@ -119,14 +112,14 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
     }),
     '/runs/list': query({
       description:
-        'Runs, the newest first. One whose record is damaged is told as such, with its id and when it began.',
+        'Runs, the newest first. One whose record is damaged is listed as such, with its id and when it began.',
       input: object({
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
         states: Type.Optional(Type.Array(Type.Enum([...LISTED_STATES]), { maxItems: LISTED_STATES.length })),
       }),
       output: object({ runs: Type.Array(RunSummarySchema) }),
       refuses: ['trail_unavailable', 'trail_damaged'],
-      handle: async filter => ({ runs: [...(await told(coordinator.runs.list(filter)))] }),
+      handle: async filter => ({ runs: await told(coordinator.runs.list(filter)) }),
     }),
     '/runs/show': query({
       description: 'One run with its tasks, as it is now.',
@@ -149,7 +142,7 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
         'Ends a run, or the work on one of its tasks: turns are stopped and nothing more is started. With grace, agents are told and may finish first.',
       input: object({
         run: RunText,
-        task: Type.Optional(Type.String({ minLength: 1, maxLength: 160 })),
+        task: Type.Optional(text(160)),
         reason: Type.Optional(Reason),
         grace: Type.Optional(
           Type.Integer({

@@ -20,33 +20,37 @@ import { object } from '../object.ts'
 export const forOwner = { requiredScopes: [OWNER_SCOPE] } as const
 export const forWorkspace = { requiredScopesAny: [WORKSPACE_SCOPE, OWNER_SCOPE] } as const
 
+/** Text of at least one character. */
+export const text = (maxLength: number, description?: string) =>
+  Type.String({ minLength: 1, maxLength, ...(description !== undefined && { description }) })
+
 export const Nothing = object({})
 export const Count = Type.Integer({ minimum: 0 })
-export const RunText = Type.String({
-  minLength: 1,
-  maxLength: 64,
-  description: 'The id of a run, the beginning of it if that is unique, or `last`',
-})
-export const Reason = Type.String({ minLength: 1, maxLength: nodeLimits.reasonLength })
+export const count = (description: string) => Type.Integer({ minimum: 0, description })
+export const orNull = <T extends TSchema>(type: T, description?: string) =>
+  Type.Union([type, Type.Null()], description === undefined ? {} : { description })
+export const RunText = text(64, 'The id of a run, the beginning of it if that is unique, or `last`')
+export const Task = text(160, 'A task of the plan, or a workspace')
+export const Reason = text(nodeLimits.reasonLength)
 export const SearchPath = Type.String({
   maxLength: nodeLimits.environmentLength,
-  description: 'PATH of whoever asks; the node’s own without it',
+  description: 'PATH of the caller; the node’s own without it',
 })
 
 const REFUSALS = {
-  not_found: 'There is no such thing',
+  not_found: 'Not found',
   ambiguous: 'Several fit; the details list some',
-  invalid_argument: 'The request makes no sense as it is',
+  invalid_argument: 'The request is not valid',
   invalid_project: 'The project’s folder cannot be used',
   invalid_state: 'Too late or too early for this',
   invalid_team: 'The team file has mistakes; the details list each with its place',
-  invalid_query: 'The query makes no sense',
+  invalid_query: 'The query is not valid',
   nothing_to_salvage: 'The task left nothing that was kept',
   unknown_agent: 'There is no agent of this name',
-  no_agent: 'It is not known which agent shall do it',
-  invalid_agent: 'An agent makes no sense',
+  no_agent: 'No agent is named, and there is no default',
+  invalid_agent: 'The settings of an agent are not valid',
   no_workspace: 'The caller is not the agent of a turn',
-  permission_denied: 'Whoever asks may not do this',
+  permission_denied: 'The caller may not do this',
   passphrase_required: 'Answers need the passphrase of this profile',
   passphrase_wrong: 'This is not the passphrase of this profile',
   passphrase_locked: 'Too many wrong passphrases; the details say when it can be tried again',
@@ -64,7 +68,7 @@ const REFUSALS = {
   not_signed: 'The record is not signed',
   file_not_found: 'There is no such file',
   file_unreadable: 'The file cannot be read',
-  not_an_export: 'The file is no exported run',
+  not_an_export: 'The file is not an exported run',
   export_version: 'The file has a format that this version does not read',
   export_unreadable: 'Not even the header of the file can be read',
   export_damaged: 'The file is not sound; nothing was imported',
@@ -75,26 +79,26 @@ const REFUSALS = {
   replica_unavailable: 'The second copy of the cold tier cannot be used; nothing was removed',
   trail_damaged: 'Something on the trail is not as it was written',
   archive_unreadable: 'An archive that holds some of it is missing or damaged; restore it from the replica',
-  blob_missing: 'Content that it refers to is not there any more',
+  blob_missing: 'Content that it refers to is missing',
   content_damaged: 'Content that it refers to is not as it was written',
-  content_key_missing: 'Its content is sealed, and this profile has not the key',
+  content_key_missing: 'Its content is sealed, and this profile does not have the key',
   unknown_peer: 'Nobody is pinned under this name',
-  invalid_peer: 'A peer’s entry makes no sense as it is',
+  invalid_peer: 'The entry of a peer is not valid',
   peer_exists: 'This name or key is pinned already',
   too_many_peers: 'The list of peers is full',
   peers_unreadable: 'The list of peers cannot be changed safely; correct it in an editor',
-  locked: 'Somebody else is changing the list of peers',
-  bad_invitation: 'This is no invitation',
+  locked: 'Another process is changing the list of peers',
+  bad_invitation: 'This is not an invitation',
   key_unusable: 'The profile’s key is missing or cannot be used',
   link_off: 'ALP is switched off in this profile',
-  link_bad_address: 'This is no address of a peer',
-  link_bad_identity: 'What is pinned is not a public key',
+  link_bad_address: 'This is not the address of a peer',
+  link_bad_identity: 'The pinned key is not a public key',
   'target-offline': 'The peer cannot be reached',
-  link_handshake_failed: 'Who answers has not the key that is pinned',
-  link_handshake_timeout: 'Whoever listens there did not finish the handshake in time',
+  link_handshake_failed: 'The peer’s key does not match the pinned key',
+  link_handshake_timeout: 'The other side did not finish the handshake in time',
   link_empty_response: 'The peer was silent: this profile is not pinned there, or the clocks differ',
   link_timeout: 'The peer did not answer in time',
-  link_bad_response: 'What the peer sent is no answer',
+  link_bad_response: 'The peer’s answer cannot be understood',
   link_too_large: 'The message is larger than the peer takes',
   link_cancelled: 'The request was given up',
   peer_refused: 'The peer said no; the details have its code, message and data',
@@ -134,11 +138,20 @@ interface Described<Input extends TSchema, Output extends TSchema, Handle> {
   readonly handle: Handle
 }
 
+/** What a handler answers with need not be its caller's to change. */
+type Frozen<T> = unknown extends T
+  ? T
+  : T extends string | number | boolean | null
+    ? T
+    : T extends readonly (infer Each)[]
+      ? readonly Frozen<Each>[]
+      : { readonly [Key in keyof T]: Frozen<T[Key]> }
+
 type OperationContext = Parameters<Parameters<typeof operation<'query', TSchema, TSchema>>[1]>[1]
 type Asked<Input extends TSchema, Answer> = (input: Static<Input>, context: OperationContext) => Answer
 type Answering<Input extends TSchema, Output extends TSchema> = Asked<
   Input,
-  Static<Output> | PromiseLike<Static<Output>>
+  Frozen<Static<Output>> | PromiseLike<Frozen<Static<Output>>>
 >
 
 function described<Type extends OperationType, Input extends TSchema, Output extends TSchema, Handle>(
@@ -164,7 +177,7 @@ export function mutation<Input extends TSchema, Output extends TSchema>(
 }
 
 export function subscription<Input extends TSchema, Output extends TSchema>(
-  given: Described<Input, Output, Asked<Input, AsyncIterable<Static<Output>>>>,
+  given: Described<Input, Output, Asked<Input, AsyncIterable<Frozen<Static<Output>>>>>,
 ): Operation<'subscription', Input, Output> {
   return described('subscription', given)
 }
@@ -173,7 +186,7 @@ function refusal(code: string, description: string): OperationError {
   return { code, description, schema: Type.Object({}) }
 }
 
-/** Whoever called: every operation here needs a scope, so there is somebody. */
+/** Every operation here needs a scope, so there is a caller. */
 export function caller(identity: Principal | undefined): Principal {
   if (identity) return identity
   throw new TypeError('an operation that needs a scope was called by nobody')

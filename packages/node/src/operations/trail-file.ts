@@ -1,6 +1,6 @@
 // /trail: a run as one file, out of this record and into it, and the heads to hold it against later.
 import { isAbsolute } from 'node:path'
-import { formatTimestamp, refuse, type Static, Type } from '@parley/core'
+import { formatTimestamp, refuse, Type } from '@parley/core'
 import { fingerprint, isPublicKey } from '@parley/keys'
 import { EXPORT_CONTENTS, withFile } from '@parley/trail'
 import { nodeLimits } from '../limits.ts'
@@ -17,6 +17,7 @@ import {
   RunText,
   streamed,
   subscription,
+  text,
   told,
   UNREADABLE,
 } from './spec.ts'
@@ -26,13 +27,13 @@ const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
 /** Where the chain of a run ends, or ended when somebody kept it. */
 export const RunHeadSchema = object({
-  run: Type.String({ minLength: 1, maxLength: 64 }),
+  run: text(64),
   seq: Type.Integer({ minimum: 1 }),
   hash: Hash,
 })
-export type RunHeadView = Static<typeof RunHeadSchema>
 
-export function trailFileService({ coordinator, trail, clock, config }: OperationDeps) {
+export function trailFileService(deps: OperationDeps) {
+  const { trail, clock, config } = deps
   const { trustedKeys } = config.values
   return {
     '/trail/pack': subscription({
@@ -50,7 +51,7 @@ export function trailFileService({ coordinator, trail, clock, config }: Operatio
       output: object({ run: Type.String(), data: Type.String({ description: 'The next bytes of the file, base64' }) }),
       refuses: [...FOUND, ...UNREADABLE],
       async *handle({ run: text, content, up_to }, { signal }) {
-        const run = await answerOf(findRun(text, coordinator, trail))
+        const run = await findRun(text, deps)
         const at = formatTimestamp(clock.now())
         const options = { at, ...(content && { content }), ...(up_to !== undefined && { upTo: up_to }) }
         for await (const bytes of streamed(await answerOf(trail.export(run, options)))) {
@@ -68,11 +69,7 @@ export function trailFileService({ coordinator, trail, clock, config }: Operatio
       description:
         'Takes in an exported run, all of it or nothing, once it is verified against a key that is trusted. It can be read and verified; it is never resumed.',
       input: object({
-        file: Type.String({
-          minLength: 1,
-          maxLength: nodeLimits.pathLength,
-          description: 'An absolute path',
-        }),
+        file: text(nodeLimits.pathLength, 'An absolute path'),
         keys: Type.Optional(
           Type.Array(PublicKey, {
             maxItems: nodeLimits.trustedKeys,

@@ -6,19 +6,16 @@ import type { TrailKey } from '@parley/trail'
 import { object } from '../object.ts'
 import { rotateKey } from '../profile/key-rotation.ts'
 import type { OperationDeps } from './deps.ts'
-import { answerOf, mutation, Nothing, query } from './spec.ts'
+import { answerOf, mutation, Nothing, orNull, query } from './spec.ts'
 
 const KeySchema = object({
   key: Type.String({ description: 'The public key: base64 of its 32 bytes' }),
   fingerprint: Type.String(),
-  since: Type.Union([Type.String(), Type.Null()], { description: 'Timestamp; null where nobody noted it' }),
-  until: Type.Union([Type.String(), Type.Null()], {
-    description: 'Timestamp of the last entry that it may have signed; null for the one in use',
-  }),
+  since: orNull(Type.String(), 'Timestamp; null where nobody noted it'),
+  until: orNull(Type.String(), 'Timestamp of the last entry that it may have signed; null for the one in use'),
   /** The key before it has signed that it follows, and it has signed that too. */
-  endorsed_by: Type.Union([Type.String(), Type.Null()]),
+  endorsed_by: orNull(Type.String()),
 })
-export type KeyView = Static<typeof KeySchema>
 
 export function trailKeyService(deps: OperationDeps) {
   const { trail } = deps
@@ -48,6 +45,6 @@ export function trailKeyService(deps: OperationDeps) {
   }
 }
 
-function keyView({ key, since, until, endorsement }: TrailKey): KeyView {
+function keyView({ key, since, until, endorsement }: TrailKey): Static<typeof KeySchema> {
   return { key, fingerprint: fingerprint(key), since, until, endorsed_by: endorsement?.from ?? null }
 }

@@ -4,7 +4,7 @@ import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
 import { findRun } from './find-run.ts'
-import { answerOf, Count, FOUND, mutation, Nothing, query, RunText, told } from './spec.ts'
+import { answerOf, Count, count, FOUND, mutation, Nothing, orNull, query, RunText, told } from './spec.ts'
 
 const STORING = [
   ...FOUND,
@@ -17,11 +17,9 @@ const STORING = [
 
 const Figures = object({
   entries: Count,
-  bytes: Type.Integer({ minimum: 0, description: 'On disk' }),
+  bytes: count('On disk'),
   runs: Count,
-  oldest: Type.Union([Type.String(), Type.Null()], {
-    description: 'When the oldest of these runs began; null where there is none',
-  }),
+  oldest: orNull(Type.String(), 'When the oldest of these runs began; null where there is none'),
 })
 
 const TiersSchema = object({
@@ -30,13 +28,13 @@ const TiersSchema = object({
   /** Runs that are over, without what is in the cold tier. */
   warm: Figures,
   cold: Figures,
-  deleted: Type.Integer({ minimum: 0, description: 'Entries that were deleted after their retention' }),
+  deleted: count('Entries that were deleted after their retention'),
   unreadable: Type.Array(Type.String(), { description: 'Manifests that cannot be read' }),
   replica: Type.Union([
     Type.Null(),
     object({
       folder: Type.String(),
-      lacking: Type.Integer({ minimum: 0, description: 'Files of the cold tier that it lacks' }),
+      lacking: count('Files of the cold tier that it lacks'),
       problem: Type.Optional(Type.String({ description: 'Why it cannot be used' })),
     }),
   ]),
@@ -46,15 +44,16 @@ const CompactedSchema = object({
   runs: Type.Array(
     object({
       run: Type.String(),
-      archived: Type.Integer({ minimum: 0, description: 'Entries that went to the cold tier' }),
-      records: Type.Integer({ minimum: 0, description: 'Records that moved to files of the run' }),
+      archived: count('Entries that went to the cold tier'),
+      records: count('Records that moved to files of the run'),
     }),
   ),
   failed: Type.Array(object({ run: Type.String(), code: Type.String(), message: Type.String() })),
-  freed: Type.Integer({ minimum: 0, description: 'Bytes of the log that were freed' }),
+  freed: count('Bytes of the log that were freed'),
 })
 
-export function trailStorageService({ coordinator, trail }: OperationDeps) {
+export function trailStorageService(deps: OperationDeps) {
+  const { coordinator, trail } = deps
   return {
     '/trail/tiers': query({
       description: 'What of the record lies in which tier, and how far the replica follows.',
@@ -83,11 +82,11 @@ export function trailStorageService({ coordinator, trail }: OperationDeps) {
       output: CompactedSchema,
       refuses: STORING,
       handle: async ({ run: text }) => {
-        const run = text === undefined ? undefined : await answerOf(findRun(text, coordinator, trail))
+        const run = text === undefined ? undefined : await findRun(text, deps)
         const { runs, failed, freed } = await answerOf(coordinator.storage.compact(run))
         return {
           runs: runs.map(({ run, archived, moved }) => ({ run, archived, records: moved.records })),
-          failed: failed.map(each => ({ ...each })),
+          failed,
           freed,
         }
       },
@@ -108,7 +107,7 @@ export function trailStorageService({ coordinator, trail }: OperationDeps) {
       }),
       refuses: STORING,
       handle: async ({ run: text, up_to }) => {
-        const run = await answerOf(findRun(text, coordinator, trail))
+        const run = await findRun(text, deps)
         const taken = await answerOf(coordinator.storage.snapshot(run, up_to))
         return {
           run,
@@ -126,13 +125,13 @@ export function trailStorageService({ coordinator, trail }: OperationDeps) {
       output: object({
         restored: Type.Array(Type.String(), { description: 'Files of the trail that were put back' }),
         lost: Type.Array(Type.String(), { description: 'Files that are sound nowhere' }),
-        replicated: Type.Integer({ minimum: 0, description: 'Files that the replica got' }),
+        replicated: count('Files that the replica got'),
       }),
       refuses: ['replica_unavailable', 'trail_unavailable', 'trail_full'],
       handle: async () => {
         const { restored, lost } = await told(trail.storage.restore())
         const replicated = lost.length === 0 ? await told(trail.storage.replicate()) : 0
-        return { restored: [...restored], lost: [...lost], replicated }
+        return { restored, lost, replicated }
       },
     }),
   }

@@ -15,7 +15,19 @@ import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
 import { knownTypes } from './entry-types.ts'
 import { findRun } from './find-run.ts'
-import { answered, answerOf, Count, FOUND, query, RunText, streamed, subscription, told, UNREADABLE } from './spec.ts'
+import {
+  answered,
+  answerOf,
+  Count,
+  FOUND,
+  orNull,
+  query,
+  RunText,
+  streamed,
+  subscription,
+  told,
+  UNREADABLE,
+} from './spec.ts'
 import { RunHeadSchema } from './trail-file.ts'
 
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
@@ -35,7 +47,7 @@ const PageSchema = object({
 
 const FindingSchema = object({
   seq: Count,
-  entry: Type.Union([Type.String(), Type.Null()]),
+  entry: orNull(Type.String()),
   damage: Type.String(),
   violation: Type.String(),
   message: Type.String(),
@@ -61,10 +73,8 @@ const ReportSchema = object({
   unreadable_total: Count,
 })
 
-export const EXPORT_FORMAT = 'parley-trail/1'
-
 export function trailService({ coordinator, trail }: OperationDeps) {
-  const found = async (text: string): Promise<RunId> => await answerOf(findRun(text, coordinator, trail))
+  const found = (text: string) => findRun(text, { coordinator, trail })
   return {
     '/trail/query': query({
       description: 'A page of entries of a run that fit all filters.',
@@ -168,7 +178,7 @@ async function* exported(run: RunTrail, summary: RunSummary, signal: AbortSignal
   const last = answered(await run.query({ after: summary.seq - 1, limit: 1 })).entries[0]
   const { signature, signer } = last?.integrity ?? {}
   const header = {
-    format: EXPORT_FORMAT,
+    format: 'parley-trail/1',
     run: run.id,
     // The head's hash covers the whole chain, so its signature does.
     head: { seq: summary.seq, hash: summary.hash, ...(signature !== undefined && { signature }) },

@@ -4,10 +4,10 @@ import { refuse, Type } from '@parley/core'
 import { CAPABILITIES } from '@parley/trail/events'
 import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
-import { answered, answerOf, caller, mutation, Nothing, query, Reason, told } from './spec.ts'
+import { answered, answerOf, caller, mutation, Nothing, query, Reason, text, told } from './spec.ts'
 
 const STATES = ['suspend', 'resume', 'block', 'unblock', 'deactivate', 'reactivate'] as const
-const User = Type.String({ minLength: 1, maxLength: 256 })
+const User = text(256)
 
 export function userService({ coordinator }: OperationDeps) {
   return {
@@ -16,7 +16,7 @@ export function userService({ coordinator }: OperationDeps) {
       input: Nothing,
       output: object({ users: Type.Array(UserViewSchema) }),
       refuses: ['trail_unavailable', 'trail_damaged'],
-      handle: async () => ({ users: [...(await told(coordinator.users.list()))] }),
+      handle: async () => ({ users: await told(coordinator.users.list()) }),
     }),
     '/users/change': mutation({
       description: 'Changes the state of a user, or what they may do.',

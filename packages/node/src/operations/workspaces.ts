@@ -53,28 +53,21 @@ export function workspaceService({ identities }: OperationDeps) {
       description: 'The own workspace: its task, its state, unread mail, what may be changed.',
       input: Nothing,
       output: StatusSchema,
-      handle: async (_input, { identity }) => {
-        const status = answered(await inside(identity).status())
-        const { may_change } = status
-        return { ...status, may_change: may_change === 'everything' ? may_change : [...may_change] }
-      },
+      handle: async (_input, { identity }) => answered(await inside(identity).status()),
     }),
     '/workspaces/inbox': mutation({
       ...common,
       description: 'Takes the mail that has come since; each is handed out once.',
       input: Nothing,
       output: object({ mail: Type.Array(MailSchema) }),
-      handle: async (_input, { identity }) => ({ mail: [...answered(await inside(identity).inbox())] }),
+      handle: async (_input, { identity }) => ({ mail: answered(await inside(identity).inbox()) }),
     }),
     '/workspaces/checkpoint': mutation({
       ...common,
       description: 'Keeps what the folder holds now: a turn that dies goes on from here.',
       input: object({ intent: Reason }),
       output: object({ checkpoint: Type.String(), files: Type.Array(Type.String()) }),
-      handle: async ({ intent }, { identity }) => {
-        const { checkpoint, files } = answered(await inside(identity).checkpoint(intent))
-        return { checkpoint, files: [...files] }
-      },
+      handle: async ({ intent }, { identity }) => answered(await inside(identity).checkpoint(intent)),
     }),
     '/workspaces/block': mutation({
       ...common,

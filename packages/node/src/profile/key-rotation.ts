@@ -11,7 +11,7 @@ import type { NodeLink } from '../link/node-link.ts'
 export interface RotationParts {
   readonly trail: Trail
   readonly coordinator: Pick<Coordination, 'users'>
-  /** What goes on with the new key. */
+  /** Continues with the new key. */
   readonly link: Pick<NodeLink, 'rekey'>
   readonly clock: Clock
   /** Under whose name a rotation is on record. */

@@ -1,4 +1,4 @@
-// What of a profile would keep its node from starting, for whoever asks without a node. Nothing is written, and nothing
+// What of a profile would keep its node from starting, for commands that have no node. Nothing is written, and nothing
 // is made.
 import { lstatSync, readFileSync } from 'node:fs'
 import { asParleyError, ParleyError } from '@parley/core'

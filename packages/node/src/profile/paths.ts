@@ -81,7 +81,7 @@ export function chosenProfile(flag: string | undefined, env: Environment): strin
 /**
  * A path that is too long for a socket is replaced by a hash of it: in the user's own runtime folder where there is a
  * sound one, else in a folder of the user's own below the system's temporary one, where anybody may have made it first.
- * Whoever connects looks (own-socket.ts).
+ * The client checks it (own-socket.ts).
  */
 export function socketPath(folder: string, env: Environment = process.env, temporary: string = tmpdir()): string {
   const plain = join(folder, 'call.sock')
@@ -177,18 +177,20 @@ function writeDurably(file: string, bytes: Uint8Array): void {
   }
 }
 
+/** What to do about an error of the system, by its code. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  EACCES: 'it cannot be written. Check who owns it and its modes',
+  EPERM: 'it cannot be written. Check who owns it and its modes',
+  EROFS: 'the disk is read-only. Mount it writable again',
+  ENOTDIR: 'something on its path is not a folder',
+  EEXIST: 'something on its path is not a folder',
+  ENOSPC: 'the disk is full. Free some space',
+  EDQUOT: 'the disk is full. Free some space',
+}
+
 function unusable(folder: string, cause: unknown): ParleyError {
   const code = systemCode(cause)
-  const why =
-    code === 'EACCES' || code === 'EPERM'
-      ? 'it cannot be written. Check who owns it and its modes'
-      : code === 'EROFS'
-        ? 'the disk is read-only. Mount it writable again'
-        : code === 'ENOTDIR' || code === 'EEXIST'
-          ? 'something on its path is not a folder'
-          : code === 'ENOSPC' || code === 'EDQUOT'
-            ? 'the disk is full. Free some space'
-            : 'see the system error'
+  const why = REMEDIES[code ?? ''] ?? 'see the system error'
   const message = `The profile's folder ${folder} cannot be used: ${why} (${code}). PARLEY_HOME names another place.`
   return new ParleyError('profile_unusable', message, { details: { folder, system: code }, cause })
 }

@@ -14,7 +14,7 @@ export class Reserve {
   #wanted = false
   readonly #missing: (why: string) => void
 
-  /** `missing` is told why a node that goes on has none. */
+  /** `missing` gets the reason why a node that keeps running has none. */
   constructor(file: string, missing: (why: string) => void = () => undefined) {
     this.#file = file
     this.#missing = missing

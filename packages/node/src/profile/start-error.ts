@@ -1,4 +1,4 @@
-// Why a node did not start, as whoever wanted it is told: who has the profile or its socket already.
+// Why a node did not start, as the user reads it: who has the profile or its socket already.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MachineView } from '@parley/coordinator'

@@ -1,5 +1,5 @@
-// Whether a node's socket is this user's own. Whoever listens there is sent API keys and answers to gates, and where
-// the socket lies in a shared folder, another user of the machine may have been first.
+// Whether a node's socket is this user's own. The process that listens there gets API keys and answers to gates,
+// and in a shared folder another user of the machine may have made the socket first.
 import { type BigIntStats, lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Err, ok, ParleyError, type Result, refuse } from '@parley/core'

@@ -103,7 +103,7 @@ function replaced({ path, identity }: Dialled): boolean {
 }
 
 /**
- * `tolerant`: whoever does not know the question is for the caller to judge; after the first connection there is nobody
+ * `tolerant`: the caller judges a node that does not know the question; after the first connection there is no caller
  * to do so.
  */
 async function prove(link: Link, at: Dialled, place: Place, tolerant: boolean): Promise<ProofState> {

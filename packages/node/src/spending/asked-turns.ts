@@ -3,6 +3,7 @@
 // money for nothing.
 import type { AgentAdapter, RunId, TurnResult } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
+import { withTurns } from './own-turns.ts'
 import type { ToldCosts } from './told-costs.ts'
 
 export class AskedTurns {
@@ -15,25 +16,20 @@ export class AskedTurns {
   }
 
   noted(agent: AgentAdapter): AgentAdapter {
-    const { name, kind } = agent
-    return {
-      name,
-      kind,
-      takeTurn: async (input, emit) => {
-        // Nothing begins, so that nothing is spent.
-        if (input.signal.aborted) return agent.takeTurn(input, emit)
-        let result: TurnResult
-        try {
-          result = await agent.takeTurn(input, emit)
-        } catch (defect) {
-          this.#note(name, input.run)
-          throw defect
-        }
-        if (this.#told.read(name, result) === 'cut off') this.#note(name, input.run)
-        return result
-      },
-      close: () => agent.close(),
-    }
+    const { name } = agent
+    return withTurns(agent, async (input, emit) => {
+      // Nothing begins, so that nothing is spent.
+      if (input.signal.aborted) return agent.takeTurn(input, emit)
+      let result: TurnResult
+      try {
+        result = await agent.takeTurn(input, emit)
+      } catch (defect) {
+        this.#note(name, input.run)
+        throw defect
+      }
+      if (this.#told.read(name, result) === 'cut off') this.#note(name, input.run)
+      return result
+    })
   }
 
   costUnknown(run: RunId): boolean {

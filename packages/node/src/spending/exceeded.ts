@@ -1,4 +1,4 @@
-// What somebody is told who may spend no more today (ALP-BUD-03).
+// The refusals when no more may be spent today (ALP-BUD-03).
 import { type Exhausted, formatTimestamp, ParleyError, type Ticks, ticksPerMillisecond } from '@parley/core'
 
 const DAY = 86_400_000 * ticksPerMillisecond

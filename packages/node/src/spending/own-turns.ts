@@ -49,9 +49,7 @@ export class OwnTurns {
   ledgered(agent: AgentAdapter): AgentAdapter {
     const closing = new AbortController()
     return {
-      name: agent.name,
-      kind: agent.kind,
-      takeTurn: (input, emit) => this.#take(agent, input, emit, closing.signal),
+      ...withTurns(agent, (input, emit) => this.#take(agent, input, emit, closing.signal)),
       close: () => {
         closing.abort(new ParleyError('closed', `The agent ${agent.name} takes no more turns: it was closed.`))
         return agent.close()
@@ -61,15 +59,10 @@ export class OwnTurns {
 
   /** The same agent, for whose turns somebody else pays: nothing is booked here, but the cap stops them too. */
   stoppable(agent: AgentAdapter): AgentAdapter {
-    return {
-      name: agent.name,
-      kind: agent.kind,
-      takeTurn: (input, emit) => {
-        const { refusal } = this
-        return refusal ? Promise.resolve(failed(refusal)) : agent.takeTurn(input, emit)
-      },
-      close: () => agent.close(),
-    }
+    return withTurns(agent, async (input, emit) => {
+      const { refusal } = this
+      return refusal ? failed(refusal) : agent.takeTurn(input, emit)
+    })
   }
 
   async #take(agent: AgentAdapter, input: TurnInput, emit: Emit, closing: AbortSignal): Promise<TurnResult> {
@@ -135,6 +128,11 @@ export class OwnTurns {
       })
     }
   }
+}
+
+/** The same agent, whose turns are taken in another way. */
+export function withTurns(agent: AgentAdapter, takeTurn: AgentAdapter['takeTurn']): AgentAdapter {
+  return { name: agent.name, kind: agent.kind, takeTurn, close: () => agent.close() }
 }
 
 const WAITS = "Waits: what is left of today's budget is set aside for other turns."

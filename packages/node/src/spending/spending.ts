@@ -15,6 +15,7 @@ import {
 import { ALP_ORIGIN, linkPaths, openLedger } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
 import type { NodeLog } from '../log/log.ts'
+import type { SpentToday } from '../operations/budget.ts'
 import { AskedTurns } from './asked-turns.ts'
 import { OwnTurns } from './own-turns.ts'
 import { ToldCosts } from './told-costs.ts'
@@ -26,27 +27,6 @@ export interface SpendingOptions {
   /** `budget.daily_usd` as it stands; asked every time. */
   readonly dailyUsd: () => number | undefined
   readonly log: Pick<NodeLog, 'error' | 'info'>
-}
-
-/** One name of the ledger: a peer's id, or `__interactive__` for the profile's own turns. */
-export interface Spender {
-  readonly name: string
-  readonly usd: number
-  readonly tokens: number
-}
-
-export interface SpentToday {
-  /** `YYYY-MM-DD`, UTC. */
-  readonly day: string
-  readonly cap: number | null
-  readonly used_usd: number
-  readonly used_tokens: number
-  /** For turns that are at work. */
-  readonly reserved_usd: number
-  /** The dearest first. */
-  readonly by: readonly Spender[]
-  /** The ledger cannot be read: then the amounts say nothing. */
-  readonly problem?: string
 }
 
 export class Spending {
@@ -75,8 +55,8 @@ export class Spending {
   }
 
   /**
-   * The same agent, with each turn on the ledger of whoever pays for it. What a peer has asked for is there already,
-   * for the whole ask.
+   * The same agent, with each turn on the ledger of the one who pays for it. What a peer has asked for is there
+   * already, for the whole ask.
    */
   ledgered(
     agent: AgentAdapter,

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import type { AskValue } from '../link/asked.ts'
+import type { AskedValue } from '../operations/link.ts'
 import type { Environment } from '../profile/paths.ts'
 import { type Ground, ground } from './ground.ts'
 import { realNode } from './real.ts'
@@ -94,7 +94,7 @@ export async function startLinked(name: string, place: Ground, stage: Stage, env
   const { client } = started
   const identity = () => client.call('link', 'identity', {})
   const asked = (peer: string, prompt: string, more: object = {}) =>
-    client.subscribe('link', 'ask', { peer, prompt, ...more }) as AsyncIterable<AskValue>
+    client.subscribe('link', 'ask', { peer, prompt, ...more }) as AsyncIterable<AskedValue>
   const answer = async (peer: string, prompt: string, more: object = {}) => {
     for await (const value of asked(peer, prompt, more)) if (value.type === 'answer') return value
     throw new Error('no answer came')
