@@ -21,6 +21,7 @@ export class Runs {
   readonly #finished = new Map<RunId, RunActor>()
   readonly #halted = new Map<RunId, ParleyError>()
   readonly #away = new Map<RunId, ParleyError>()
+  readonly #returning = new Map<RunId, Promise<void>>()
 
   constructor(trail: Trail, open: Open) {
     this.#trail = trail
@@ -65,6 +66,17 @@ export class Runs {
       this.#away.delete(id)
       this.#halted.set(id, await damageOf(id, this.#trail.run(id), cause))
     }
+  }
+
+  /** Reads a run that is away again. All who ask meanwhile wait for the same attempt. */
+  bringBack(id: RunId, recover: () => Promise<void>): Promise<void> {
+    const known = this.#returning.get(id)
+    if (known) return known
+    const returning = this.examine(id)
+      .then(recover)
+      .finally(() => this.#returning.delete(id))
+    this.#returning.set(id, returning)
+    return returning
   }
 
   /**

@@ -56,7 +56,6 @@ export class Runtime implements RunHost, UsersHost {
   #house: House | undefined
   /** Runs whose coordinator is the node itself. */
   readonly #houses = new Set<RunId>()
-  readonly #returning = new Map<RunId, Promise<void>>()
   #closed = false
   /** Gives the trail up (W-CONC-08). */
   readonly #release: () => void
@@ -214,7 +213,7 @@ export class Runtime implements RunHost, UsersHost {
 
   /** A run that exists, whether it is at work or finished. */
   async open(id: RunId): Promise<Result<RunHandle>> {
-    if (this.#runs.away.has(id)) await this.#bringBack(id)
+    if (this.#runs.away.has(id)) await this.#runs.bringBack(id, () => this.#recover(id))
     const actor = await this.#runs.open(id)
     if (!actor.ok) return actor
     const root = await actor.value.read(run => run.root?.id)
@@ -379,18 +378,6 @@ export class Runtime implements RunHost, UsersHost {
       },
     )
     await Promise.race([recovered, delayed])
-  }
-
-  /** A run that could not be read goes on if it can be by now; all who ask meanwhile wait for the same try. */
-  #bringBack(id: RunId): Promise<void> {
-    const known = this.#returning.get(id)
-    if (known) return known
-    const returning = this.#runs
-      .examine(id)
-      .then(() => this.#recover(id))
-      .finally(() => this.#returning.delete(id))
-    this.#returning.set(id, returning)
-    return returning
   }
 
   /** Whoever was at work is bound again. */
