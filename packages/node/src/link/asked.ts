@@ -1,5 +1,5 @@
-// One ask of a peer as a stream: its session, its text as it comes, its answer. A reader that leaves before the end cancels
-// the turn at the peer, which then has a while to say what it cost.
+// One ask of a peer as a stream: its session, its text as it comes, its answer. A reader that leaves before the end
+// cancels the turn at the peer, which then has a while to say what it cost.
 import type { Clock } from '@parley/core'
 import { ask, giveUp, type LinkClient, type Target } from '@parley/link'
 import type { AskedValue } from '../operations/link.ts'
