@@ -1,17 +1,11 @@
 // The node is killed at random moments of a run of ten tasks. The next one must bring the run to its end, with every
 // task's work in the result once.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { findMarked } from '@parley/agents'
-import { unwrap } from '@parley/core'
-import { seededRandom } from '@parley/trail/testing'
-import { expect, onTestFinished, test } from 'vitest'
-import { connectNode, type NodeConnection } from './client.ts'
-import { readNodeFile } from './reach/node-file.ts'
-import { bundled } from './testing/bundle.ts'
-import { ON_LOOPBACK } from './testing/ground.ts'
+import { expect, test } from 'vitest'
+import { KilledNodes } from './testing/killed.ts'
 
 const KILLS = process.env.PARLEY_SOAK ? 50 : 8
 const SEED = 20261115
@@ -34,60 +28,35 @@ ${TASKS.map(n => `  - { id: task-${n}, agent: writer, prompt: Write., needs: [${
 test(
   `a run of ten tasks survives ${KILLS} kills of its node (seed ${SEED})`,
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'parley-kill-'))
-    const project = join(folder, 'project')
-    mkdirSync(project)
+    const nodes = new KilledNodes(SEED)
+    const { project } = nodes
     const git = (...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@localhost', ...args], {
         cwd: project,
         encoding: 'utf8',
       })
     git('init', '--quiet', '--initial-branch=main')
-    writeFileSync(join(project, 'README.md'), 'A project.\n')
     git('add', '-A')
     git('commit', '--quiet', '-m', 'first')
-    const { main } = await bundled()
-    const env = {
-      ...process.env,
-      ...ON_LOOPBACK,
-      PARLEY_HOME: join(folder, 'home'),
-    }
-    const connect = async (): Promise<NodeConnection> =>
-      unwrap(await connectNode({ env, start: true, maxAttempts: 1, entry: main }))
-    const random = seededRandom(SEED)
-    let connection = await connect()
-    onTestFinished(async () => {
-      await connection.client.invoke('node', 'stop', {}, { type: 'mutation' })
-      connection.client.close()
-      rmSync(folder, { recursive: true, force: true })
-    })
+    await nodes.connect()
     for (let kill = 1; kill <= KILLS; kill++) {
-      const { client } = connection
-      const started = await client.invoke('solve', 'start', {
-        intent: `Write ten lines, ${kill}.`,
-        project,
-        team: { text: team, file: join(project, 'parley.yaml') },
-        approved: true,
-      })
-      const { run } = started.unwrap()
-      await new Promise(resolve => setTimeout(resolve, random() * LATEST_KILL))
-      const { pid } = readNodeFile(connection.paths.nodeFile)!
-      process.kill(pid, 'SIGKILL')
-      client.close()
-      connection = await connect()
+      const run = await nodes.start(`Write ten lines, ${kill}.`, team)
+      await nodes.kill(LATEST_KILL)
+      nodes.client.close()
+      await nodes.connect()
+      const { client, paths } = nodes.connection
       let state = ''
-      for await (const view of connection.client.subscribe('runs', 'follow', { run }, { buffer: 64 }))
-        state = view.state
+      for await (const view of client.subscribe('runs', 'follow', { run }, { buffer: 64 })) state = view.state
       expect(state, `kill ${kill} of seed ${SEED}`).toBe('done')
-      const { result } = (await connection.client.invoke('runs', 'show', { run })).unwrap()
+      const { result } = (await client.invoke('runs', 'show', { run })).unwrap()
       const show = (path: string) => git('show', `${result!.branch}:${path}`)
       for (const n of TASKS)
         expect(show(`lines/task-${n}.txt`), `kill ${kill}, task ${n}`).toMatch(/^line of [^\n]*\n$/)
       expect(git('ls-tree', '-r', '--name-only', result!.branch!).trim().split('\n')).toHaveLength(TASKS.length + 1)
       expect(await findMarked(`${run}/`)).toEqual([])
-      const verified = (await connection.client.invoke('trail', 'verify', { run })).unwrap()
+      const verified = (await client.invoke('trail', 'verify', { run })).unwrap()
       expect(verified, `kill ${kill}`).toMatchObject({ sound: true })
-      const left = (part: string) => existsSync(join(connection.paths.folder, 'runs', run, part))
+      const left = (part: string) => existsSync(join(paths.folder, 'runs', run, part))
       expect([left('work'), left('repositories'), left('open')], `kill ${kill}`).toEqual([false, false, false])
       expect(git('for-each-ref', 'refs/parley').trim()).toBe('')
     }

@@ -20,6 +20,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { nodeTimes } from './limits.ts'
 import { Node } from './node.ts'
 import { readNodeFile } from './reach/node-file.ts'
+import { solve } from './testing/calls.ts'
 import { ground, keptLog } from './testing/ground.ts'
 import { startedNode } from './testing/started.ts'
 
@@ -152,12 +153,7 @@ describe('starting', () => {
   test('damage of the trail is told and does not stop the node', async () => {
     const place = ground()
     const first = await startedNode({ place })
-    const { run } = await first.client.call('solve', 'start', {
-      intent: 'x',
-      project: '/p',
-      agent: 'claude',
-      approved: true,
-    })
+    const { run } = await first.client.call('solve', 'start', { ...solve, agent: 'claude' })
     await first.node.stop('enough')
     tamper(place.path('default'), records =>
       records.map(record =>
@@ -174,8 +170,8 @@ describe('starting', () => {
   test('a log whose bytes are damaged is named in the status and in the log', async () => {
     const place = ground()
     const first = await startedNode({ place })
-    await first.client.call('solve', 'start', { intent: 'x', project: '/p', agent: 'claude', approved: true })
-    await first.client.call('solve', 'start', { intent: 'y', project: '/p', agent: 'claude', approved: true })
+    await first.client.call('solve', 'start', { ...solve, agent: 'claude' })
+    await first.client.call('solve', 'start', { ...solve, agent: 'claude' })
     await first.node.stop('enough')
     const trail = place.path('default', 'trail')
     const segment = readdirSync(trail).find(name => /\.(seg|log)$|^segment|^\d/.test(name))!
@@ -239,12 +235,7 @@ describe('stopping', () => {
   test('ends connections: calls under way fail, new ones find nobody', async () => {
     const { node, client, place } = await startedNode()
     await client.call('node', 'status', {})
-    const { run } = await client.call('solve', 'start', {
-      intent: 'x',
-      project: '/p',
-      agent: 'claude',
-      approved: true,
-    })
+    const { run } = await client.call('solve', 'start', { ...solve, agent: 'claude' })
     const watching = (async () => {
       for await (const _page of client.subscribe('trail', 'watch', { run })) void node.stop('enough')
     })()
@@ -317,12 +308,7 @@ describe('idle', () => {
     const started = await start(clock, 'on-demand')
     await started.client.call('node', 'status', {})
     await pass(clock, 300_000, started)
-    const { run } = await started.client.call('solve', 'start', {
-      intent: 'x',
-      project: '/p',
-      agent: 'claude',
-      approved: true,
-    })
+    const { run } = await started.client.call('solve', 'start', { ...solve, agent: 'claude' })
     await lonely(started)
     await pass(clock, 300_000, started)
     expect(started.log.lines.some(({ message }) => message === 'the node is stopping')).toBe(false)

@@ -1,17 +1,11 @@
 // The node is killed while runs leave the log and go to the cold tier. Whatever the moment, every run is whole
 // afterwards, in exactly one place (W-TRAIL-25), and what was begun is brought to its end; the replica then holds all
 // of them alone (W-TRAIL-26).
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { unwrap } from '@parley/core'
 import { openCold } from '@parley/trail'
-import { seededRandom } from '@parley/trail/testing'
-import { expect, onTestFinished, test } from 'vitest'
-import { connectNode, type NodeConnection } from './client.ts'
-import { readNodeFile } from './reach/node-file.ts'
-import { bundled } from './testing/bundle.ts'
-import { ON_LOOPBACK } from './testing/ground.ts'
+import { expect, test } from 'vitest'
+import { KilledNodes } from './testing/killed.ts'
 
 const KILLS = process.env.PARLEY_SOAK ? 60 : 10
 const SEED = 20261116
@@ -32,36 +26,20 @@ plan:
 test(
   `W-TRAIL-25 runs survive ${KILLS} kills of the node that compacts them (seed ${SEED})`,
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'parley-storage-'))
-    const project = join(folder, 'project')
-    const replica = join(folder, 'replica')
-    const profile = join(folder, 'home', 'default')
-    for (const each of [project, replica, profile]) mkdirSync(each, { recursive: true })
-    writeFileSync(join(project, 'README.md'), 'A project.\n')
+    const nodes = new KilledNodes(SEED)
+    const { profile } = nodes
+    const replica = join(nodes.folder, 'replica')
+    mkdirSync(replica)
     // On request only, so that the kill hits it.
     writeFileSync(
       join(profile, 'config.yaml'),
       `trail: { compact: off, warm: 0, replica: ${JSON.stringify(replica)} }\n`,
     )
-    const { main } = await bundled()
-    const env = {
-      ...process.env,
-      ...ON_LOOPBACK,
-      PARLEY_HOME: join(folder, 'home'),
-    }
-    const connect = async (): Promise<NodeConnection> =>
-      unwrap(await connectNode({ env, start: true, maxAttempts: 1, entry: main }))
-    const random = seededRandom(SEED)
-    let connection = await connect()
-    onTestFinished(async () => {
-      await connection.client.invoke('node', 'stop', {}, { type: 'mutation' })
-      connection.client.close()
-      rmSync(folder, { recursive: true, force: true })
-    })
+    await nodes.connect()
     const runs = new Map<string, number>()
     let interrupted = 0
     const expectWhole = async (what: string) => {
-      const { client } = connection
+      const { client } = nodes
       const verified = (await client.invoke('trail', 'verify', {})).unwrap()
       expect(verified, what).toMatchObject({ sound: true, unreadable: [] })
       for (const [run, cursor] of runs) {
@@ -72,25 +50,18 @@ test(
       }
     }
     for (let kill = 1; kill <= KILLS; kill++) {
-      const { client } = connection
-      const started = await client.invoke('solve', 'start', {
-        intent: `Write, ${kill}.`,
-        project,
-        team: { text: TEAM, file: join(project, 'parley.yaml') },
-        approved: true,
-      })
-      const { run } = started.unwrap()
+      const run = await nodes.start(`Write, ${kill}.`, TEAM)
+      const { client } = nodes
       for await (const view of client.subscribe('runs', 'follow', { run }, { buffer: 64 })) runs.set(run, view.cursor)
       const compacting = client.invoke('trail', 'compact', {}, { type: 'mutation' })
-      await new Promise(resolve => setTimeout(resolve, random() * LATEST_KILL))
-      process.kill(readNodeFile(connection.paths.nodeFile)!.pid, 'SIGKILL')
+      await nodes.kill(LATEST_KILL)
       if (!(await compacting).result.ok) interrupted++
       client.close()
-      connection = await connect()
+      await nodes.connect()
       await expectWhole(`kill ${kill} of seed ${SEED}`)
     }
     expect(interrupted, 'kills that came before the end').toBeGreaterThan(0)
-    const { client } = connection
+    const { client } = nodes
     expect((await client.invoke('trail', 'compact', {}, { type: 'mutation' })).unwrap().failed).toEqual([])
     // What is warm goes to the cold tier by itself, soon after the start.
     await expect

@@ -117,23 +117,6 @@ describe('config.yaml', () => {
   })
 })
 
-describe('an agent that is a peer', () => {
-  test('stands among the others, with its time and its places', () => {
-    const { values, entries } = unwrap(load('agents:\n  home: { peer: bob, timeout: 10m, slots: 2 }\n').result)
-    expect(values.agents.home).toMatchObject({ peer: 'bob', timeoutMs: 600_000, slots: 2 })
-    expect(entries.find(({ key }) => key === 'agents.home')?.value).toMatchObject({ peer: 'bob' })
-  })
-
-  test.each([
-    ['agents:\n  home: { peer: bob, command: [x] }\n'],
-    ['agents:\n  home: { peer: "two words" }\n'],
-    ['agents:\n  home: { peer: bob, env: { A: b } }\n'],
-  ])('%j is refused, with its place', text => {
-    const [problem] = refused(text).details.problems as { line: number; path: string }[]
-    expect(problem).toMatchObject({ line: 2, path: expect.stringContaining('agents.home') })
-  })
-})
-
 describe('the environment', () => {
   test('goes before the file', () => {
     const env = {

@@ -137,9 +137,12 @@ describe('/solve/start', () => {
   })
 })
 
-async function withRun(options?: Parameters<typeof startedNode>[0]): Promise<Started & { run: RunId }> {
+async function withRun(
+  options?: Parameters<typeof startedNode>[0],
+  by: object = { agent: 'claude' },
+): Promise<Started & { run: RunId }> {
   const started = await startedNode(options)
-  const { run } = await started.client.call('solve', 'start', { ...solve, agent: 'claude' })
+  const { run } = await started.client.call('solve', 'start', { ...solve, ...by })
   return { ...started, run: run as RunId }
 }
 
@@ -470,17 +473,10 @@ describe('/agents/list', () => {
 })
 
 describe('work that changes hands', () => {
-  const withRun = async () => {
-    const started = await startedNode()
-    const { run } = await started.client.call('solve', 'start', {
-      ...solve,
-      team: { text: TEAM, file: join(started.place.home, 'parley.yaml') },
-    })
-    return { ...started, run }
-  }
+  const withTeam = () => withRun(undefined, { team: { text: TEAM, file: '/teams/parley.yaml' } })
 
   test('is moved to an agent of the team, or to one of the node whose program is there', async () => {
-    const { client, coordinator, run, place } = await withRun()
+    const { client, coordinator, run, place } = await withTeam()
     const moved = await client.call('workspaces', 'migrate', { run: 'last', task: 'one', to: 'own' })
     expect(moved).toEqual({ run, workspace: 'ws_1', from: 'writer#1', to: 'own#1' })
     expect(coordinator.acts).toMatchObject([
@@ -496,7 +492,7 @@ describe('work that changes hands', () => {
   })
 
   test('has time to finish, within a day', async () => {
-    const { client, coordinator, run } = await withRun()
+    const { client, coordinator, run } = await withTeam()
     await client.call('runs', 'abort', { run, task: 'one', grace: 1000 })
     expect(coordinator.acts).toEqual([{ act: 'wind down', run, task: 'one', grace: 1000 }])
     const forever = client.call('runs', 'abort', { run, grace: nodeLimits.graceMs + 1 })
@@ -504,7 +500,7 @@ describe('work that changes hands', () => {
   })
 
   test('is looked at and saved when it has failed', async () => {
-    const { client, coordinator, run } = await withRun()
+    const { client, coordinator, run } = await withTeam()
     expect(await client.call('workspaces', 'left', { run, task: 'a' })).toMatchObject({
       run,
       left: { task: 'a', checkpoint: 'cp_1' },
@@ -519,7 +515,7 @@ describe('work that changes hands', () => {
   })
 
   test('is judged with the passphrase where answers need one', async () => {
-    const { client, coordinator, run } = await withRun()
+    const { client, coordinator, run } = await withTeam()
     const passphrase = 'correct horse battery'
     const judged = { run, task: 'a', take: true, checkpoint: 'cp_1' }
     await client.call('gates', 'passphrase', { passphrase })

@@ -21,6 +21,11 @@ import { chosenProfile, parleyHome, prepareProfile, profilePaths, socketPath } f
 
 const mode = (path: string) => statSync(path).mode & 0o777
 
+const refusedWith = (code: string, words: string) => ({
+  ok: false,
+  error: { code, message: expect.stringContaining(words) },
+})
+
 function prepared(name = 'default') {
   const place = ground()
   const paths = unwrap(profilePaths(name, place.path()))
@@ -132,9 +137,7 @@ describe('making a profile', () => {
   test('a secret of another length is refused, not replaced', () => {
     const { paths } = prepared()
     writeFileSync(paths.secret, 'short')
-    const refused = prepareProfile(paths)
-    expect(refused).toMatchObject({ ok: false, error: { code: 'profile_unusable' } })
-    expect(refused.ok ? '' : refused.error.message).toContain('Restore it from a backup')
+    expect(prepareProfile(paths)).toMatchObject(refusedWith('profile_unusable', 'Restore it from a backup'))
     expect(readFileSync(paths.secret, 'utf8')).toBe('short')
   })
 
@@ -143,9 +146,7 @@ describe('making a profile', () => {
     mkdirSync(join(paths.folder, 'trail'))
     writeFileSync(join(paths.folder, 'trail', KEY_MARK), 'some id\n')
     rmSync(paths.secret)
-    const refused = prepareProfile(paths)
-    expect(refused).toMatchObject({ ok: false, error: { code: 'secret_missing' } })
-    expect(refused.ok ? '' : refused.error.message).toContain('Restore it from a backup')
+    expect(prepareProfile(paths)).toMatchObject(refusedWith('secret_missing', 'Restore it from a backup'))
     expect(existsSync(paths.secret)).toBe(false)
   })
 
@@ -161,10 +162,9 @@ describe('making a profile', () => {
 
   test('a file in the way is named', () => {
     const place = ground()
-    place.write('default', 'a file')
+    const file = place.write('default', 'a file')
     const refused = prepareProfile(unwrap(profilePaths('default', place.path())))
-    expect(refused).toMatchObject({ ok: false, error: { code: 'profile_unusable' } })
-    expect(refused.ok ? '' : refused.error.message).toContain(place.path('default'))
+    expect(refused).toMatchObject(refusedWith('profile_unusable', file))
   })
 
   test('a link in place of the folder is not followed', () => {
@@ -179,8 +179,6 @@ describe('making a profile', () => {
   test.runIf(process.getuid?.() === 0)("another user's folder is not used", () => {
     const { paths } = prepared()
     chownSync(paths.folder, 65_534, 65_534)
-    const refused = prepareProfile(paths)
-    expect(refused).toMatchObject({ ok: false, error: { code: 'profile_unusable' } })
-    expect(refused.ok ? '' : refused.error.message).toContain('belongs to another user')
+    expect(prepareProfile(paths)).toMatchObject(refusedWith('profile_unusable', 'belongs to another user'))
   })
 })

@@ -8,10 +8,7 @@ import {
   INTERACTIVE,
   ManualClock,
   ParleyError,
-  SystemIds,
-  type Ticks,
   type TurnEvent,
-  type TurnInput,
   type TurnResult,
   type Usage,
 } from '@parley/core'
@@ -19,11 +16,9 @@ import { linkPaths, openLedger } from '@parley/link'
 import { describe, expect, test } from 'vitest'
 import { nodeTimes } from '../limits.ts'
 import { ground, keptLog } from '../testing/ground.ts'
+import { NOON, turnInput } from '../testing/turns.ts'
 import { OwnTurns } from './own-turns.ts'
 import { ToldCosts } from './told-costs.ts'
-
-const NOON = (Date.UTC(2026, 10, 15, 12) * 1000) as Ticks
-const ids = new SystemIds()
 
 function purse(cap: number | undefined) {
   const path = linkPaths(ground().path('default')).ledger
@@ -35,19 +30,6 @@ function purse(cap: number | undefined) {
   const agent = (run: AgentFunction, name = 'coder') => own.ledgered(functionAdapter(name, run, { clock }))
   const reserved = () => [...ledger.today().reserved.values()].map(({ usd }) => usd)
   return { path, clock, state, ledger, log, own, agent, reserved }
-}
-
-function input(more: Partial<TurnInput> = {}): TurnInput {
-  return {
-    run: ids.next('run') as TurnInput['run'],
-    workspace: ids.next('ws') as TurnInput['workspace'],
-    agent: 'coder#1',
-    epoch: 1,
-    prompt: 'Go.',
-    context: [],
-    signal: new AbortController().signal,
-    ...more,
-  }
 }
 
 const said =
@@ -80,7 +62,7 @@ describe('ALP-BUD-01 a turn of the profile itself', () => {
       expect(given.budget).toEqual({ usd: 5 })
       return { outcome: 'complete', text: 'done', usage: { usd: 0.25, tokensIn: 10, tokensOut: 5 } }
     })
-    expect(await turn.takeTurn(input(), () => undefined)).toMatchObject({
+    expect(await turn.takeTurn(turnInput(), () => undefined)).toMatchObject({
       outcome: 'complete',
       text: 'done',
       usage: { usd: 0.25 },
@@ -101,8 +83,8 @@ describe('ALP-BUD-01 a turn of the profile itself', () => {
       seen.push(budget, reserved())
       return { outcome: 'complete', text: '', usage: { usd: 3 } }
     })
-    await turn.takeTurn(input(), () => undefined)
-    await turn.takeTurn(input({ budget: { usd: 9 } }), () => undefined)
+    await turn.takeTurn(turnInput(), () => undefined)
+    await turn.takeTurn(turnInput({ budget: { usd: 9 } }), () => undefined)
     expect(seen).toEqual([{}, [0], { usd: 9 }, [9]])
     expect(ledger.today().profile.usd).toBe(6)
   })
@@ -114,8 +96,8 @@ describe('ALP-BUD-01 a turn of the profile itself', () => {
       seen.push(budget)
       return { outcome: 'complete', text: '', usage: { usd: 4.5 } }
     })
-    await turn.takeTurn(input({ budget: { usd: 0.2, tokens: 7 } }), () => undefined)
-    await turn.takeTurn(input(), () => undefined)
+    await turn.takeTurn(turnInput({ budget: { usd: 0.2, tokens: 7 } }), () => undefined)
+    await turn.takeTurn(turnInput(), () => undefined)
     expect(seen).toEqual([{ usd: 0.2, tokens: 7 }, { usd: 0.5 }])
   })
 
@@ -127,8 +109,8 @@ describe('ALP-BUD-01 a turn of the profile itself', () => {
       return { outcome: 'complete', text: '', usage: { usd: 2.5 } }
     })
     expect(own.refusal).toBeUndefined()
-    await turn.takeTurn(input(), () => undefined)
-    const refused = await turn.takeTurn(input(), () => undefined)
+    await turn.takeTurn(turnInput(), () => undefined)
+    const refused = await turn.takeTurn(turnInput(), () => undefined)
     expect(taken).toBe(1)
     expect(refused).toMatchObject({
       outcome: 'failed',
@@ -146,16 +128,16 @@ describe('ALP-BUD-01 a turn of the profile itself', () => {
     expect(message).toContain('budget.daily_usd')
     expect(own.refusal?.message).toBe(message)
     state.cap = 3
-    expect(codeOf(await turn.takeTurn(input(), () => undefined))).toBe('complete')
+    expect(codeOf(await turn.takeTurn(turnInput(), () => undefined))).toBe('complete')
   })
 
   test('ALP-BUD-03 goes on after midnight, UTC', async () => {
     const { agent, clock } = purse(1)
     const turn = agent(said({ usd: 1 }))
-    await turn.takeTurn(input(), () => undefined)
-    expect(codeOf(await turn.takeTurn(input(), () => undefined))).toBe('budget_exceeded')
+    await turn.takeTurn(turnInput(), () => undefined)
+    expect(codeOf(await turn.takeTurn(turnInput(), () => undefined))).toBe('budget_exceeded')
     clock.advance(12 * 3_600_000)
-    expect(codeOf(await turn.takeTurn(input(), () => undefined))).toBe('complete')
+    expect(codeOf(await turn.takeTurn(turnInput(), () => undefined))).toBe('complete')
   })
 })
 
@@ -166,10 +148,10 @@ describe('ALP-BUD-01 what is booked for', () => {
 
   test('an agent that never tells its cost is nothing, however its turns end', async () => {
     const { agent, ledger } = purse(50)
-    await agent(said({})).takeTurn(input(), () => undefined)
-    await agent(said({ tokensIn: 4, tokensOut: 3 })).takeTurn(input(), () => undefined)
+    await agent(said({})).takeTurn(turnInput(), () => undefined)
+    await agent(said({ tokensIn: 4, tokensOut: 3 })).takeTurn(turnInput(), () => undefined)
     for (const error of [told, new ParleyError('timeout', 'late'), new ParleyError('start_failed', 'no')])
-      await agent(fails(error)).takeTurn(input(), () => undefined)
+      await agent(fails(error)).takeTurn(turnInput(), () => undefined)
     expect(ledger.today().profile).toEqual({ usd: 0, tokens: 7 })
   })
 
@@ -181,11 +163,11 @@ describe('ALP-BUD-01 what is booked for', () => {
     'a turn that %s and could not tell is all that was set aside, if the agent tells otherwise',
     async (_how, error) => {
       const { agent, ledger } = purse(50)
-      await agent(said({ usd: 0.5 })).takeTurn(input(), () => undefined)
-      await agent(fails(error)).takeTurn(input(), () => undefined)
+      await agent(said({ usd: 0.5 })).takeTurn(turnInput(), () => undefined)
+      await agent(fails(error)).takeTurn(turnInput(), () => undefined)
       expect(ledger.today().profile.usd).toBe(1.5)
       // Another agent has told nothing yet.
-      await agent(fails(error), 'other').takeTurn(input(), () => undefined)
+      await agent(fails(error), 'other').takeTurn(turnInput(), () => undefined)
       expect(ledger.today().profile.usd).toBe(1.5)
       expect(ledger.today().reserved.size).toBe(0)
     },
@@ -197,9 +179,9 @@ describe('ALP-BUD-01 what is booked for', () => {
     ['says that it failed', new ParleyError('agent_error', 'no')],
   ])('a failed turn that %s is what it told', async (_how, error) => {
     const { agent, ledger } = purse(50)
-    await agent(said({ usd: 0.5 })).takeTurn(input(), () => undefined)
-    await agent(fails(error)).takeTurn(input(), () => undefined)
-    await agent(fails(error, { usd: 0.125 })).takeTurn(input(), () => undefined)
+    await agent(said({ usd: 0.5 })).takeTurn(turnInput(), () => undefined)
+    await agent(fails(error)).takeTurn(turnInput(), () => undefined)
+    await agent(fails(error, { usd: 0.125 })).takeTurn(turnInput(), () => undefined)
     expect(ledger.today().profile.usd).toBe(0.625)
   })
 
@@ -212,7 +194,7 @@ describe('ALP-BUD-01 what is booked for', () => {
       await new Promise(() => undefined)
       return ''
     })
-    expect(codeOf(await turn.takeTurn(input({ signal: stop.signal }), () => undefined))).toBe('aborted')
+    expect(codeOf(await turn.takeTurn(turnInput({ signal: stop.signal }), () => undefined))).toBe('aborted')
     expect(ledger.today().profile.usd).toBe(0.125)
   })
 
@@ -229,9 +211,9 @@ describe('ALP-BUD-01 what is booked for', () => {
       close: async () => undefined,
     }
     const turn = own.ledgered(odd)
-    await turn.takeTurn(input(), () => undefined)
+    await turn.takeTurn(turnInput(), () => undefined)
     usd = undefined
-    await expect(turn.takeTurn(input(), () => undefined)).rejects.toThrow('a slip')
+    await expect(turn.takeTurn(turnInput(), () => undefined)).rejects.toThrow('a slip')
     expect(ledger.today().profile.usd).toBe(1.5)
   })
 
@@ -247,13 +229,13 @@ describe('ALP-BUD-01 what is booked for', () => {
       },
       close: async () => undefined,
     }
-    expect(await own.stoppable(bob).takeTurn(input(), () => undefined)).toMatchObject({ usage: { usd: 1000 } })
+    expect(await own.stoppable(bob).takeTurn(turnInput(), () => undefined)).toMatchObject({ usage: { usd: 1000 } })
     expect(seen).toEqual([undefined])
     expect(ledger.today().profile.usd).toBe(0)
     // The cap stops everything all the same.
     const grant = ledger.reserve(INTERACTIVE)
     if (grant.ok) grant.value.settle({ usd: 1 })
-    expect(codeOf(await own.stoppable(bob).takeTurn(input(), () => undefined))).toBe('budget_exceeded')
+    expect(codeOf(await own.stoppable(bob).takeTurn(turnInput(), () => undefined))).toBe('budget_exceeded')
     expect(seen).toHaveLength(1)
   })
 })
@@ -263,10 +245,10 @@ describe('ALP-BUD-01 turns at the same time', () => {
     const { agent, clock, ledger } = purse(1)
     const first = held({ usd: 0.25 })
     const events: TurnEvent[] = []
-    const one = agent(first.run).takeTurn(input(), () => undefined)
+    const one = agent(first.run).takeTurn(turnInput(), () => undefined)
     let ended = false
     const two = agent(said({ usd: 0.25 }), 'other')
-      .takeTurn(input(), event => events.push(event))
+      .takeTurn(turnInput(), event => events.push(event))
       .finally(() => {
         ended = true
       })
@@ -285,9 +267,9 @@ describe('ALP-BUD-01 turns at the same time', () => {
 
   test('of agents that tell no cost do not wait for each other', async () => {
     const { agent, reserved } = purse(1)
-    await agent(said({})).takeTurn(input(), () => undefined)
+    await agent(said({})).takeTurn(turnInput(), () => undefined)
     const both = [held({}), held({})]
-    const turns = both.map(({ run }) => agent(run).takeTurn(input(), () => undefined))
+    const turns = both.map(({ run }) => agent(run).takeTurn(turnInput(), () => undefined))
     await quiet()
     expect(reserved()).toEqual([0, 0])
     for (const { end } of both) end()
@@ -297,8 +279,8 @@ describe('ALP-BUD-01 turns at the same time', () => {
   test('are refused when the others have used it up', async () => {
     const { agent, clock } = purse(1)
     const first = held({ usd: 1 })
-    const one = agent(first.run).takeTurn(input(), () => undefined)
-    const two = agent(said({}), 'other').takeTurn(input(), () => undefined)
+    const one = agent(first.run).takeTurn(turnInput(), () => undefined)
+    const two = agent(said({}), 'other').takeTurn(turnInput(), () => undefined)
     await quiet()
     first.end()
     await one
@@ -309,8 +291,8 @@ describe('ALP-BUD-01 turns at the same time', () => {
   test('do not wait for ever', async () => {
     const { agent, clock } = purse(1)
     const first = held({})
-    const one = agent(first.run).takeTurn(input(), () => undefined)
-    const two = agent(said({}), 'other').takeTurn(input(), () => undefined)
+    const one = agent(first.run).takeTurn(turnInput(), () => undefined)
+    const two = agent(said({}), 'other').takeTurn(turnInput(), () => undefined)
     for (let passed = 0; passed <= nodeTimes.ledgerWait; passed += nodeTimes.ledgerWait / 4) {
       await quiet()
       clock.advance(nodeTimes.ledgerWait / 4)
@@ -325,17 +307,17 @@ describe('ALP-BUD-01 turns at the same time', () => {
   test('stop waiting when they are ended, or their agent is closed', async () => {
     const { agent } = purse(1)
     const first = held({})
-    const one = agent(first.run).takeTurn(input(), () => undefined)
+    const one = agent(first.run).takeTurn(turnInput(), () => undefined)
     const stop = new AbortController()
-    const two = agent(said({}), 'two').takeTurn(input({ signal: stop.signal }), () => undefined)
+    const two = agent(said({}), 'two').takeTurn(turnInput({ signal: stop.signal }), () => undefined)
     const third = agent(said({}), 'three')
-    const three = third.takeTurn(input(), () => undefined)
+    const three = third.takeTurn(turnInput(), () => undefined)
     await quiet()
     stop.abort(new ParleyError('suspended', 'The work was suspended.'))
     expect(await two).toMatchObject({ error: { code: 'aborted', details: { reason: 'suspended' } } })
     await third.close()
     expect(await three).toMatchObject({ error: { code: 'closed' } })
-    expect(codeOf(await third.takeTurn(input(), () => undefined))).toBe('closed')
+    expect(codeOf(await third.takeTurn(turnInput(), () => undefined))).toBe('closed')
     first.end()
     await one
   })
@@ -367,7 +349,7 @@ test.each([
     taken = true
     return ''
   })
-  expect(await turn.takeTurn(input(), () => undefined)).toMatchObject({
+  expect(await turn.takeTurn(turnInput(), () => undefined)).toMatchObject({
     outcome: 'failed',
     error: { code: 'ledger_unavailable', message: expect.stringContaining(message) },
   })
@@ -390,7 +372,7 @@ describe('ALP-BUD-02 a ledger that cannot be written', () => {
       mkdirSync(`${path}.tmp`)
       return { outcome: 'complete', text: 'done', usage: { usd: 0.25 } }
     })
-    expect(await turn.takeTurn(input(), () => undefined)).toMatchObject({
+    expect(await turn.takeTurn(turnInput(), () => undefined)).toMatchObject({
       outcome: 'complete',
       text: 'done',
     })

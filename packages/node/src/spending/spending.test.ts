@@ -1,21 +1,11 @@
 // What the profile spends in a day: what is shown of it, which agents are on the ledger, and what a crash leaves.
 import { functionAdapter } from '@parley/agents'
-import {
-  INTERACTIVE,
-  ManualClock,
-  ParleyError,
-  SystemIds,
-  type Ticks,
-  type TurnInput,
-  type TurnResult,
-  type Usage,
-} from '@parley/core'
+import { INTERACTIVE, ManualClock, ParleyError, type TurnResult, type Usage } from '@parley/core'
 import { linkPaths, openLedger } from '@parley/link'
 import { describe, expect, test } from 'vitest'
 import { ground, keptLog } from '../testing/ground.ts'
+import { NOON, turnInput } from '../testing/turns.ts'
 import { Spending } from './spending.ts'
-
-const NOON = (Date.UTC(2026, 10, 15, 12) * 1000) as Ticks
 
 function profile(cap: number | undefined) {
   const home = ground().path('default')
@@ -72,20 +62,6 @@ describe('ALP-BUD-01 today', () => {
 })
 
 const agent = functionAdapter('coder', () => '')
-const ids = new SystemIds()
-
-function input(more: Partial<TurnInput> = {}): TurnInput {
-  return {
-    run: ids.next('run') as TurnInput['run'],
-    workspace: ids.next('ws') as TurnInput['workspace'],
-    agent: 'coder#1',
-    epoch: 1,
-    prompt: 'Go.',
-    context: [],
-    signal: new AbortController().signal,
-    ...more,
-  }
-}
 
 describe('ALP-BUD-01 on the ledger', () => {
   const spending = () => profile(1).open()
@@ -101,7 +77,7 @@ describe('ALP-BUD-01 on the ledger', () => {
       functionAdapter('coder', () => ({ outcome: 'complete', text: '', usage: { usd: 0.5 } })),
       { origin: 'alp', costs: 'profile' },
     )
-    await noted.takeTurn(input(), () => undefined)
+    await noted.takeTurn(turnInput(), () => undefined)
     expect(spent.today()).toMatchObject({ used_usd: 0, reserved_usd: 0 })
     expect(spent.ledgered(agent, { origin: 'cli', costs: 'nothing' })).toBe(agent)
   })
@@ -122,7 +98,7 @@ describe('ALP-BUD-08 what a run for a peer cost is unknown', () => {
         { ...turn, takeTurn: async () => (result === 'defect' ? Promise.reject(cutOff) : result) },
         { origin: 'alp', costs: 'profile' },
       )
-      const given = input()
+      const given = turnInput()
       await asked.takeTurn(given, () => undefined).catch(() => undefined)
       found.push(spent.costUnknown(given.run))
     }
@@ -145,7 +121,7 @@ describe('ALP-BUD-08 what a run for a peer cost is unknown', () => {
   test('and nothing where the turn was ended before it began', async () => {
     const spent = profile(1).open()
     const asked = spent.ledgered(agent, { origin: 'alp', costs: 'profile' })
-    const given = input({ signal: AbortSignal.abort(cutOff) })
+    const given = turnInput({ signal: AbortSignal.abort(cutOff) })
     await asked.takeTurn(given, () => undefined)
     expect(spent.costUnknown(given.run)).toBe(false)
   })
