@@ -60,6 +60,8 @@ export const kernelLimits = {
   stateCachePiece: 16_384,
   stateProofPiece: 4 * 1024 * 1024,
   storageFaults: 256,
+  /** How often an entry about storage is appended again because somebody let go of its run meanwhile. */
+  releasedAppends: 32,
   /** The longest wait before something that failed is tried again, in milliseconds. */
   storageRetry: 6 * 60 * 60_000,
   reportedViolations: 16,

@@ -99,6 +99,26 @@ test('without a delay nothing happens by itself, and on request at once', async 
   }
 })
 
+test('W-TRAIL-27 a run that readers let go of again and again meanwhile is compacted all the same', async () => {
+  const f = await ended(undefined)
+  const open = f.trail.run.bind(f.trail)
+  let released = 0
+  vi.spyOn(f.trail, 'run').mockImplementation(id => {
+    const run = open(id)
+    const append = run.append.bind(run)
+    run.append = async batch => {
+      if (released++ < 5) await f.trail.release(id)
+      return append(batch)
+    }
+    return run
+  })
+  unwrap(await f.runtime.storage.compact(f.run.id))
+  expect(released).toBeGreaterThan(5)
+  vi.restoreAllMocks()
+  expect((await types(f)).filter(type => type === 'trail_compacted')).toHaveLength(2)
+  await expectSound(f)
+})
+
 test('W-TRAIL-28 after its warm retention a run is in the cold tier, and stays there', async () => {
   const f = await ended(POLICY)
   await f.advance(LATER)

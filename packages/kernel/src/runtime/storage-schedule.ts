@@ -279,15 +279,20 @@ export class StorageSchedule implements StorageKeeper {
     for (let from = 0; from < proposals.length; from += kernelLimits.groupRecords) {
       if (this.#stopped) return closed()
       const part = proposals.slice(from, from + kernelLimits.groupRecords)
-      let appended = await this.#appendPart(run, part)
-      if (!appended.ok && appended.error.code === 'run_released') {
-        // Its runtime was just letting go of it.
-        await this.#options.trail.release(run)
-        appended = await this.#appendPart(run, part)
-      }
+      const appended = await this.#appendHeld(run, part)
       if (!appended.ok) return appended
     }
     return ok(undefined)
+  }
+
+  /** The runtime lets go of a run that has ended, and so does everyone who reads it: then nothing was appended. */
+  async #appendHeld(run: RunId, part: readonly ProposedEntry[]): Promise<Result<unknown>> {
+    for (let tries = 1; ; tries++) {
+      const appended = await this.#appendPart(run, part)
+      if (appended.ok || appended.error.code !== 'run_released' || tries === kernelLimits.releasedAppends)
+        return appended
+      await this.#options.trail.release(run)
+    }
   }
 
   #appendPart(run: RunId, proposals: readonly ProposedEntry[]): Promise<Result<unknown>> {
