@@ -16,8 +16,9 @@ const folder = mkdtempSync(join(tmpdir(), 'parley-test-'))
 const resultFile = join(folder, 'result.json')
 let exitCode = await runVitest(passedOn)
 let result = readResult()
-const repeated = result ? diedIn(result) : []
-if (result && repeated.length > 0 && options.length === passedOn.length) {
+const isWhole = options.length === passedOn.length
+const repeated = result && isWhole ? diedIn(result) : []
+if (result && repeated.length > 0) {
   console.log(`\nThe process of ${repeated.join(', ')} died. Running that again …`)
   exitCode = await runVitest([...options, ...repeated])
   const second = readResult()
