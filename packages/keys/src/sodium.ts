@@ -71,6 +71,8 @@ type Decrypt = (
   key: Buffer,
 ) => number
 
+export { SIGNATURE_BYTES }
+
 export const sodium = native as Sodium
 
 export interface SigningKey {
