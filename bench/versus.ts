@@ -28,7 +28,9 @@ const { base: revision = 'HEAD' } = values
 const rounds = Number(values.rounds ?? (values.short ? 1 : 15))
 const [name, ...args] = values.short ? ['canonical', '--short'] : positionals
 if ((values.base === undefined && !values.short) || name === undefined) {
-  console.error('usage: npm run bench -- versus --base REVISION [--rounds N] [--columns REGEXP] [--times] -- NAME [arguments]')
+  console.error(
+    'usage: npm run bench -- versus --base REVISION [--rounds N] [--columns REGEXP] [--times] -- NAME [arguments]',
+  )
   process.exit(2)
 }
 const columns = new RegExp(values.columns ?? (values.short ? '^canonicalize$' : values.times ? TIMES : RATES))
@@ -58,7 +60,8 @@ function figuresIn(output: string): Map<string, number> {
     if (values.times ? !A_TIME.test(head[0]!) : NO_RATE.test(head[0]!) || NO_RATE.test(cells[0]!)) continue
     for (const [index, cell] of cells.entries()) {
       const value = Number(cell.replaceAll(',', ''))
-      if (index > 0 && columns.test(head[index]!) && value > 0) figures.set(`${rowOf(cells, head)}, ${head[index]}`, value)
+      if (index > 0 && columns.test(head[index]!) && value > 0)
+        figures.set(`${rowOf(cells, head)}, ${head[index]}`, value)
     }
   }
   return figures
