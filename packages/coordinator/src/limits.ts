@@ -45,6 +45,11 @@ export const coordinatorLimits = {
   recordedRefusals: 100,
   /** Finished runs whose projection is kept in memory. */
   cachedRuns: 64,
+  /** Starts of runs that are kept in memory, and bytes of the context of each; a larger one is read when asked for. */
+  keptStarts: 4_096,
+  keptContextBytes: 8_192,
+  /** Runs whose starts are looked through at once. */
+  scannedStarts: 256,
   /** Runs that were ended of which it is kept what their cut-off turns had used. */
   keptCutOffs: 1_024,
   /** Runs that `runs` lists at most. */
