@@ -195,6 +195,7 @@ describe('values', () => {
     const { values, entries } = unwrap(load(undefined).result)
     expect(values).toEqual({
       turns: 8,
+      runs: 64,
       logLevel: 'info',
       idleTimeoutMs: 600_000,
       defaultAgent: undefined,
@@ -218,6 +219,7 @@ describe('values', () => {
     })
     expect(entries).toEqual([
       { key: 'turns', value: 8, from: 'default' },
+      { key: 'runs', value: 64, from: 'default' },
       { key: 'log.level', value: 'info', from: 'default' },
       { key: 'idle_timeout', value: '10m', from: 'default' },
       { key: 'default_agent', value: null, from: 'default' },
@@ -304,6 +306,7 @@ describe('mistakes', () => {
     ['a nested one', 'log:\n  levle: info\n', 'unknown_key', 2, 3, "Did you mean 'level'?"],
     ['a value of another type', 'turns: many\n', 'bad_value', 1, 8, 'a whole number from 1 to 256'],
     ['a value out of range', '\nturns: 0\n', 'bad_value', 2, 8, 'a whole number from 1 to 256'],
+    ['a cap on runs that lets nobody begin', 'runs: 0\n', 'bad_value', 1, 7, 'a whole number from 1 to 256'],
     ['a level that is none', 'log: { level: loud }\n', 'bad_value', 1, 15, 'one of debug, info'],
     ['a duration without unit', 'idle_timeout: 10\n', 'bad_value', 1, 15, 'a duration such as'],
     ['a duration that is too long', 'idle_timeout: 9999h\n', 'bad_value', 1, 15, 'at most 720h'],
