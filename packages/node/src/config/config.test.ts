@@ -6,7 +6,6 @@ import { parse } from 'yaml'
 import { ground } from '../testing/ground.ts'
 import { configProblems, loadConfig } from './load.ts'
 import { configJsonSchema, teamJsonSchema } from './schema.ts'
-import { problemText } from './source.ts'
 import { SCHEMA_FILES } from './write-schema.ts'
 
 const FULL = `# comment
@@ -329,15 +328,15 @@ describe('mistakes', () => {
   ])('%s', (_what, text, code, line, column, words) => {
     const { error, file } = refused(text)
     expect(error.code).toBe('invalid_config')
-    const [problem] = configProblems(error)
-    expect(problem).toMatchObject({ code, line, column, source: file })
-    expect(problem!.message).toContain(words)
+    expect(error.details.problems).toMatchObject([
+      { code, line, column, source: file, message: expect.stringContaining(words) },
+    ])
     expect(error.message).toContain(`${file}:${line}:${column}: `)
   })
 
   test('of the environment and of flags are named', () => {
     const { error } = refused('turns: 1\n', { env: { PARLEY_TURNS: 'x' }, flags: { 'log-level': 'loud' } })
-    expect(configProblems(error).map(problemText)).toEqual([
+    expect(configProblems(error)).toEqual([
       'environment PARLEY_TURNS: turns must be a whole number from 1 to 256, not "x".',
       expect.stringMatching(/^flag --log-level: log.level must be one of/),
     ])
@@ -353,7 +352,7 @@ describe('mistakes', () => {
     const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`
     expect(refused(bomb).error.code).toBe('invalid_config')
     expect(refused(`turns: ${'['.repeat(20_000)}`).error.code).toBe('invalid_config')
-    expect(configProblems(refused('x'.repeat(300_000)).error)[0]?.code).toBe('too_large')
+    expect(refused('x'.repeat(300_000)).error.details.problems).toMatchObject([{ code: 'too_large' }])
   })
 })
 
