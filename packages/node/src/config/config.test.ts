@@ -267,8 +267,9 @@ describe('values', () => {
     const env = { PARLEY_TURNS: '5', PARLEY_IDLE_TIMEOUT: '0', PARLEY_LOG_LEVEL: '' }
     const { values, entries } = unwrap(load(FULL, { env, flags: { turns: '7' } }).result)
     expect(values).toMatchObject({ turns: 7, idleTimeoutMs: 0, logLevel: 'debug' })
-    expect(entries.slice(0, 3).map(({ from }) => from)).toEqual([
+    expect(entries.slice(0, 4).map(({ from }) => from)).toEqual([
       'flag --turns',
+      'default',
       expect.stringMatching(/^file .*:4$/),
       'environment PARLEY_IDLE_TIMEOUT',
     ])

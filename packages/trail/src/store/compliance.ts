@@ -163,11 +163,11 @@ export function trailStoreCompliance(name: string, make: () => StoreMaker | Prom
       await append(store, second)
       const both = [second, first, large]
       const wanted = [R2, 'run_unknown' as typeof R1, R1]
-      expect(await store.starts(wanted)).toEqual(both)
+      expect(await store.starts(wanted)).toMatchObject(both)
       await store.tiers.moveRun(R1, timeOf(3))
-      expect(await store.starts(wanted)).toEqual(both)
+      expect(await store.starts(wanted)).toMatchObject(both)
       await reopen()
-      expect(await store.starts(wanted)).toEqual(both)
+      expect(await store.starts(wanted)).toMatchObject(both)
       expect(await store.starts([])).toEqual([])
     })
 
