@@ -2,7 +2,7 @@
 // rotation, snapshots, restore. One line of the table for each; what is acknowledged goes into the journal.
 import { existsSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { verifyExport, withFile } from '@parley/node'
+import { verifyExportFile } from '@parley/node'
 import type { Dice } from '../sim/random.ts'
 import type { Clients } from './client.ts'
 import { said } from './client.ts'
@@ -112,7 +112,7 @@ async function exported({ world, journal }: Stage, { run, entries }: ToldRun): P
   } catch (thrown) {
     return journal.note(`export of ${run}: ${said(thrown)}`)
   }
-  const { sound, problems, head } = await withFile(file, source => verifyExport(source, {}))
+  const { sound, problems, head } = await verifyExportFile(file)
   if (!sound) journal.found(`an export of ${run} is not sound: ${JSON.stringify(problems)}`)
   else if (head) {
     const told = entries.get(head.seq)

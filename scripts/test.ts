@@ -24,7 +24,7 @@ if (result && repeated.length > 0) {
   const second = readResult()
   if (second) result = withSecondRun(result, second)
 }
-rmSync(folder, { recursive: true })
+rmSync(folder, { recursive: true, maxRetries: 5, retryDelay: 100 })
 
 const end = closing({
   result,
@@ -55,7 +55,13 @@ function runVitest(selected: readonly string[]): Promise<number> {
     {
       cwd: root,
       stdio: 'inherit',
-      env: { ...process.env, PARLEY_TEST_RESULT: resultFile, ...(soak ? { PARLEY_SOAK: '1' } : {}) },
+      env: {
+        ...process.env,
+        PARLEY_TEST_RESULT: resultFile,
+        // Threads and nodes that tests start run the sources: what one of them has compiled serves all later ones.
+        NODE_COMPILE_CACHE: join(folder, 'compiled'),
+        ...(soak ? { PARLEY_SOAK: '1' } : {}),
+      },
     },
   )
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))

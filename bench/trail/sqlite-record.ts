@@ -73,6 +73,7 @@ export class SqliteRecord implements TrailStore {
   knownHeads = unused
   lostArchives = unused
   runs = unused
+  starts = unused
   select = unused
   aggregate = unused
   object = unused

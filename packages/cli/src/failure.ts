@@ -45,6 +45,7 @@ export function adviceFor(code: string): { readonly why?: string; readonly next?
 }
 
 const LOOK_AT_KEY = '`parley doctor` checks the key of this profile.'
+const AFTER_A_RUN = 'Try again when a run has ended: `parley runs --state working`.'
 const DEFECT = 'This is a defect in Parley, not in what you did.'
 
 const WHY: Readonly<Record<string, string>> = {
@@ -110,7 +111,8 @@ const NEXT: Readonly<Record<string, string>> = {
   link_off: 'Set it to true, or remove it, and start the node again.',
   machine_fault:
     'Free some space, or fix what the message names; `parley doctor` checks it. The node then continues automatically.',
-  overloaded: 'Try again when a run has ended: `parley runs --state working`.',
+  overloaded: AFTER_A_RUN,
+  too_many_runs: AFTER_A_RUN,
   trail_unavailable: '`parley doctor` checks the disk and the trail.',
   internal: '`parley doctor` may tell you more; logs/node.log in the profile has the details.',
   INTERNAL: 'logs/node.log in the profile has the details.',

@@ -53,6 +53,8 @@ export interface CoordinatorOptions {
   readonly machine?: Machine
   /** Turns at once over all runs. */
   readonly turns?: number
+  /** Runs of one principal at work at once. */
+  readonly runs?: number
   /** For runs whose team says nothing about gates. */
   readonly gates?: TeamGates
   /** What happens by itself to the record of runs that are over; nothing by default. */
@@ -124,8 +126,8 @@ type Part<T> = Pick<T, keyof T>
 
 /**
  * The runs of a profile: one part for each kind of question and act. Refusals are values with a stable code:
- * `not_found`, `invalid_argument`, `invalid_project`, `invalid_state`, `overloaded`, `breaker_open`,
- * `permission_denied`, `machine_fault`, `trail_unavailable`.
+ * `not_found`, `invalid_argument`, `invalid_project`, `invalid_state`, `overloaded`, `too_many_runs`,
+ * `breaker_open`, `permission_denied`, `machine_fault`, `trail_unavailable`.
  */
 export interface Coordination {
   /** Resolves when the run's first entries are durable. Refuses with `machine_fault` while everything is held up. */

@@ -4,7 +4,6 @@ export type {
   AgentVerbs,
   Coordination,
   CoordinatorOptions,
-  RunAccount,
   RunSetup,
   WantedAdapter,
 } from './contract.ts'
@@ -14,14 +13,11 @@ export { probeMachine } from './machine/probe.ts'
 export { coordinatorRunPort } from './run/run-port.ts'
 export { formatProblems } from './team/format.ts'
 export { type Gates, type GatesFile, GatesSchema, gatesOf } from './team/highway-fields.ts'
-export type { TeamProblem } from './team/problem.ts'
 export { type TeamReader, teamReader } from './team/read.ts'
 export { allTasks, type PlannedTask, planFor, soloTeam, type Team, type TeamAgent } from './team/team.ts'
 export {
   BudgetViewSchema,
-  type GateView,
   GateViewSchema,
-  type LeftView,
   LeftViewSchema,
   SalvageViewSchema,
   UserViewSchema,

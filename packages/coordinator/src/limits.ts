@@ -3,8 +3,10 @@
 export const coordinatorLimits = {
   /** Characters of an intent. */
   intentLength: 65_536,
-  /** Runs at work at once. */
+  /** Runs at work at once; those that wait for a person do not count. */
   activeRuns: 256,
+  /** Runs that are not over, those that wait for a person included. */
+  openRuns: 2_048,
   /** Characters of an idempotency key. */
   keyLength: 256,
   /** Characters of an agent's answer that are kept. */
@@ -45,6 +47,11 @@ export const coordinatorLimits = {
   recordedRefusals: 100,
   /** Finished runs whose projection is kept in memory. */
   cachedRuns: 64,
+  /** Starts of runs that are kept in memory, and bytes of the context of each; a larger one is read when asked for. */
+  keptStarts: 4_096,
+  keptContextBytes: 8_192,
+  /** Runs whose starts are looked through at once. */
+  scannedStarts: 256,
   /** Runs that were ended of which it is kept what their cut-off turns had used. */
   keptCutOffs: 1_024,
   /** Runs that `runs` lists at most. */
@@ -52,6 +59,8 @@ export const coordinatorLimits = {
 } as const
 
 export const coordinatorDefaults = {
+  /** Runs of one principal at work at once. */
+  runs: 64,
   /** Turns at once over all runs. */
   turns: 8,
   /** Milliseconds after which a step that failed is tried again; a run that fails once more is ended. */

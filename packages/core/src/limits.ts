@@ -17,7 +17,7 @@ export const limits = {
   runContextParts: 64,
   runContextLength: 262_144,
   /** Bytes in canonical form of what a request stores with its run. */
-  runFactsBytes: 8_192,
+  runFactsBytes: 262_144,
   /** Runs on one page of those that are found. */
   foundRuns: 100,
   /** Turns under way that the daily ledger keeps, and names that have spent something in a day. */

@@ -18,16 +18,9 @@ import { nodeTimes } from './limits.ts'
 import { logTail } from './log/log-tail.ts'
 import type { NodeOperations } from './operations/index.ts'
 import type { NodeStatus } from './operations/node.ts'
-import {
-  chosenProfile,
-  type Environment,
-  type ProfilePaths,
-  parleyHome,
-  prepareProfile,
-  profilePaths,
-} from './profile/paths.ts'
+import { chosenPaths, type Environment, type ProfilePaths, prepareProfile } from './profile/paths.ts'
 import { readNodeFile } from './reach/node-file.ts'
-import { lost, reachNode, unanswered, unreachable } from './reach/reach.ts'
+import { lost, reachNode, unreachable } from './reach/reach.ts'
 import { type SpawnedNode, spawnNode } from './spawn-node.ts'
 import { NODE_VERSION } from './version.ts'
 
@@ -68,7 +61,7 @@ export interface NodeConnection {
  */
 export async function connectNode(options: ConnectOptions = {}): Promise<Result<NodeConnection>> {
   const { env = process.env, home = homedir(), clock = new SystemClock() } = options
-  const paths = profilePaths(chosenProfile(options.profile, env), parleyHome(env, home), env)
+  const paths = chosenPaths(options.profile, env, home)
   if (!paths.ok) return paths
   return new Reach(paths.value, { ...options, env, clock }).connect()
 }
@@ -110,8 +103,7 @@ class Reach {
     })
     if (reached.kind === 'absent') return undefined
     if (reached.kind === 'failed') return err(this.#failure(reached.error))
-    const { client, proof } = reached
-    const strange = proof === 'unanswered' ? unanswered(this.#paths.folder, this.#socket()) : undefined
+    const { client, strange } = reached
     if (token !== undefined) {
       if (!strange) return ok(this.#connection(client, undefined))
       client.close()

@@ -3,6 +3,6 @@
 
 export { turnsAbove } from '@parley/agents'
 export { connectNode, type NodeConnection } from './client.ts'
-export { chosenProfile, parleyHome, profilePaths } from './profile/paths.ts'
+export { chosenPaths } from './profile/paths.ts'
 export { readNodeFile } from './reach/node-file.ts'
-export { reachNode, unanswered } from './reach/reach.ts'
+export { reachNode } from './reach/reach.ts'

@@ -13,3 +13,5 @@ export const NODE_EXIT = {
   profileInUse: 75,
   invalidConfig: 78,
 } as const
+
+export type NodeExit = keyof typeof NODE_EXIT

@@ -22,6 +22,8 @@ export const nodeLimits = {
   configAgents: 64,
   /** Turns at once over all runs. */
   turns: 256,
+  /** Runs of one principal at once; as many as there may be in all. */
+  runs: 256,
   /** Characters of a host's name. */
   hostLength: 253,
   /** Characters of a public bio; far fewer bytes of it travel. */
@@ -158,6 +160,7 @@ export const nodeTimes = {
 export const nodeDefaults = {
   profile: 'default',
   turns: 8,
+  runs: 64,
   logLevel: 'info',
   idleTimeoutMs: 10 * minute,
   compactMs: minute,

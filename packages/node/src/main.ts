@@ -1,4 +1,5 @@
 // The background process: a node that somebody's command needed. Its output goes to the profile's log.
+import { NODE_EXIT } from './exit.ts'
 import { STARTED_BY } from './reach/node-file.ts'
 import { runNode } from './run.ts'
 
@@ -9,9 +10,9 @@ if (option !== '--profile' || profile === undefined) {
 }
 
 const startedBy = STARTED_BY.find(each => each === process.env.PARLEY_STARTED) ?? 'up'
-const code = await runNode({
+const ended = await runNode({
   flags: { profile },
   startedBy,
   complain: text => process.stderr.write(text),
 })
-process.exit(code)
+process.exit(NODE_EXIT[ended])

@@ -136,11 +136,12 @@ describe('starting', () => {
   })
 
   test('a coordinator gets the secret, the turns at once and where its agents reach the node', async () => {
-    const { coordinator, place } = await startedNode({ flags: { turns: '3' } })
-    const { secret, turns, environment, profile } = coordinator.options
+    const { coordinator, place } = await startedNode({ flags: { turns: '3', runs: '5' } })
+    const { secret, turns, runs, environment, profile } = coordinator.options
     expect(Buffer.from(secret)).toEqual(readFileSync(place.path('default', 'secret')))
-    expect({ turns, profile, environment }).toEqual({
+    expect({ turns, runs, profile, environment }).toEqual({
       turns: 3,
+      runs: 5,
       profile: place.path('default'),
       environment: {
         PARLEY_HOME: place.path(),

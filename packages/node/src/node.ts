@@ -136,6 +136,7 @@ export class Node {
         clock,
         machine,
         turns: config.values.turns,
+        runs: config.values.runs,
         storage: storagePolicy(config.values),
         // The peer lost its connection when the node died: nobody would read the answer.
         abandon: ({ origin }) => (origin === ALP_ORIGIN ? ABANDONED : undefined),

@@ -3,7 +3,7 @@
 import { constants } from 'node:os'
 import { asParleyError, machineFaultOf, type ParleyError } from '@parley/core'
 import { type Config, type LoadOptions, loadConfig } from './config/load.ts'
-import { NODE_EXIT } from './exit.ts'
+import type { NodeExit } from './exit.ts'
 import { type NodeLog, openLog } from './log/log.ts'
 import { watchLoop } from './log/loop-watch.ts'
 import { Node, type NodeOptions } from './node.ts'
@@ -20,8 +20,8 @@ export interface RunNodeOptions extends LoadOptions, Pick<NodeOptions, 'clock' |
   readonly started?: (node: Node) => void
 }
 
-/** Resolves to the exit code when the node has stopped. It does not exit by itself, except for a second signal. */
-export async function runNode(options: RunNodeOptions): Promise<number> {
+/** Resolves to how it ended when the node has stopped. It does not exit by itself, except for a second signal. */
+export async function runNode(options: RunNodeOptions): Promise<NodeExit> {
   const { complain } = options
   const config = loadConfig(options)
   const ready = config.ok ? prepareProfile(config.value.paths) : config
@@ -43,7 +43,7 @@ export async function runNode(options: RunNodeOptions): Promise<number> {
 /** A terminal that is closed sends the last one. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-async function live(config: Config, log: NodeLog, options: RunNodeOptions): Promise<number> {
+async function live(config: Config, log: NodeLog, options: RunNodeOptions): Promise<NodeExit> {
   const fatal = Promise.withResolvers<'defect'>()
   const asked = Promise.withResolvers<string>()
   const uncaught = (cause: unknown) => {
@@ -74,7 +74,7 @@ async function live(config: Config, log: NodeLog, options: RunNodeOptions): Prom
     options.started?.(node.value)
     const why = await Promise.race([fatal.promise, asked.promise, node.value.stopped.then(() => 'stopped')])
     const { hanging } = await node.value.stop(why === 'defect' ? 'uncaught error' : why)
-    return why === 'defect' || hanging.length > 0 ? NODE_EXIT.defect : NODE_EXIT.clean
+    return why === 'defect' || hanging.length > 0 ? 'defect' : 'clean'
   } catch (thrown) {
     log.error('the node could not start', { cause: thrown })
     return refused(asParleyError(thrown), options.complain)
@@ -84,26 +84,26 @@ async function live(config: Config, log: NodeLog, options: RunNodeOptions): Prom
   }
 }
 
-function refused(error: ParleyError | undefined, complain: (text: string) => unknown): number {
-  if (!error) return NODE_EXIT.failed
+function refused(error: ParleyError | undefined, complain: (text: string) => unknown): NodeExit {
+  if (!error) return 'failed'
   complain(`${error.message}\n`)
-  if (machineFaultOf(error)) return NODE_EXIT.machineFault
-  return EXIT_OF[error.code] ?? NODE_EXIT.failed
+  if (machineFaultOf(error)) return 'machineFault'
+  return EXIT_OF[error.code] ?? 'failed'
 }
 
-const EXIT_OF: Readonly<Record<string, number>> = {
-  invalid_config: NODE_EXIT.invalidConfig,
-  invalid_profile: NODE_EXIT.invalidConfig,
-  machine_fault: NODE_EXIT.machineFault,
-  profile_in_use: NODE_EXIT.profileInUse,
-  profile_unusable: NODE_EXIT.profileUnusable,
-  secret_missing: NODE_EXIT.profileUnusable,
-  secret_mismatch: NODE_EXIT.profileUnusable,
-  key_missing: NODE_EXIT.profileUnusable,
-  key_unusable: NODE_EXIT.profileUnusable,
-  key_mismatch: NODE_EXIT.profileUnusable,
-  key_retired: NODE_EXIT.profileUnusable,
-  keys_unreadable: NODE_EXIT.profileUnusable,
-  trail_read_only: NODE_EXIT.profileUnusable,
-  trail_not_a_folder: NODE_EXIT.profileUnusable,
+const EXIT_OF: Readonly<Record<string, NodeExit>> = {
+  invalid_config: 'invalidConfig',
+  invalid_profile: 'invalidConfig',
+  machine_fault: 'machineFault',
+  profile_in_use: 'profileInUse',
+  profile_unusable: 'profileUnusable',
+  secret_missing: 'profileUnusable',
+  secret_mismatch: 'profileUnusable',
+  key_missing: 'profileUnusable',
+  key_unusable: 'profileUnusable',
+  key_mismatch: 'profileUnusable',
+  key_retired: 'profileUnusable',
+  keys_unreadable: 'profileUnusable',
+  trail_read_only: 'profileUnusable',
+  trail_not_a_folder: 'profileUnusable',
 }

@@ -3,6 +3,8 @@
 const MiB = 1024 * 1024
 
 export const trailLimits = {
+  /** Runs whose starts are read at once. */
+  starts: 64,
   /** Bytes of one atomic batch: it must fit into one frame. */
   batchBytes: 16 * MiB,
   /** Characters of one object in canonical form; it is one blob and is held in memory while it is written. */

@@ -4,6 +4,8 @@ import { fingerprint } from '@parley/keys'
 import type { ReplicaReport, TierReport } from './archive/tier-report.ts'
 import { ContentCipher, type Sealing } from './content/cipher.ts'
 import type { ContentKeys } from './content/keys.ts'
+import { RunContent } from './content/run-content.ts'
+import type { Entry } from './entry.ts'
 import { commitError } from './errors.ts'
 import type { ExportContent } from './export/format.ts'
 import type { ByteSource } from './export/read.ts'
@@ -11,9 +13,12 @@ import { exportRun } from './export/write.ts'
 import { type Imported, type ImportOptions, importRun } from './import/import-run.ts'
 import type { TrailKeys } from './keys/profile-keys.ts'
 import { type TrailKey, trustOf } from './keys/trail-key.ts'
+import { trailLimits } from './limits.ts'
 import type { BlobReport } from './log/blobs.ts'
 import { RunWatchers } from './query/watch.ts'
+import { globalEntry } from './run/chain.ts'
 import { RunTrail } from './run/run-trail.ts'
+import { readObject } from './run/stored-object.ts'
 import type { Signer } from './signing.ts'
 import { SigningStage } from './signing-stage.ts'
 import { StorageManager } from './storage/manager.ts'
@@ -54,6 +59,13 @@ export interface ImportedFrom {
   readonly at: Timestamp
   readonly exported_at: Timestamp
   readonly content: ExportContent
+}
+
+/** How a run began. */
+interface RunStart {
+  readonly run: RunId
+  readonly entry: Entry
+  readonly context: unknown
 }
 
 interface TrailReport {
@@ -153,6 +165,32 @@ export class Trail {
       const imported = this.imported(run.run)
       return imported ? { ...run, imported } : run
     })
+  }
+
+  /**
+   * How runs of our own began: the entry that created the root, and the value of the root's context. They are found
+   * over the index, many at once, and nothing of them stays in memory. A run without such an entry is left out. Throws
+   * where one cannot be read.
+   */
+  async starts(runs: readonly RunId[]): Promise<readonly RunStart[]> {
+    const own = runs.filter(run => !this.#store.imports.has(run))
+    const found: RunStart[] = []
+    for (let at = 0; at < own.length; at += trailLimits.starts) {
+      const records = await this.#store.starts(own.slice(at, at + trailLimits.starts))
+      for (const [index, record] of records.entries()) {
+        if (record.kind !== 'entry' || record.seq !== 1) continue
+        const object = records[index + 1]
+        const content = new RunContent(
+          record.run,
+          () => this.#cipher,
+          async () => record,
+        )
+        await content.learn()
+        const context = object?.kind === 'object' ? readObject(object, content).value : undefined
+        found.push({ run: record.run, entry: globalEntry(record), context })
+      }
+    }
+    return found
   }
 
   imported(id: RunId): ImportedFrom | undefined {

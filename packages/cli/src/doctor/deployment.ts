@@ -1,6 +1,6 @@
 // Checks of the deployment model and of the secret that seals or proves content.
 import { join } from 'node:path'
-import { type Config, KEY_MARK, type ProfilePaths } from '@parley/node'
+import { type Config, KEY_MARK } from '@parley/node'
 import { type Finding, ok, type Probes, problem, warning } from './check.ts'
 import type { Scene } from './node.ts'
 
@@ -26,7 +26,7 @@ export function deployment({ probes, paths, config, running: { status } }: Scene
   return [kept, ...secret(probes, paths, model !== 'single-runtime')]
 }
 
-function secret(probes: Probes, paths: ProfilePaths, seals: boolean): readonly Finding[] {
+function secret(probes: Probes, paths: Config['paths'], seals: boolean): readonly Finding[] {
   const trail = join(paths.folder, 'trail')
   const found = probes.file(paths.secret)
   if (!found && probes.file(join(trail, KEY_MARK)))

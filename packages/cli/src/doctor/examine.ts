@@ -1,7 +1,7 @@
 // All checks of `parley doctor`, in the order in which one rests on the other.
 import { homedir } from 'node:os'
 import { agentDirectory, keyProblem, loadConfig, lookAtLink, lookAtRecord, NODE_VERSION } from '@parley/node'
-import { chosenProfile, parleyHome, profilePaths } from '@parley/node/commands'
+import { chosenPaths } from '@parley/node/commands'
 import type { Context } from '../command.ts'
 import { teamProblems } from '../team-file.ts'
 import { agents, team } from './agents.ts'
@@ -22,7 +22,7 @@ export async function examine(context: Context, probes: Probes): Promise<readonl
     await git(probes),
     ...limits(probes),
   ]
-  const named = profilePaths(chosenProfile(global.profile, env), parleyHome(env, home), env)
+  const named = chosenPaths(global.profile, env, home)
   if (!named.ok) return [...findings, problem('profile', named.error.message, 'Choose another name with --profile.')]
   const paths = named.value
   const config = loadConfig({ flags: { profile: global.profile }, env, home })

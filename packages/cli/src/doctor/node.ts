@@ -1,7 +1,7 @@
 // Checks of the node and of the record: is one running, of this version, and is what it keeps as it was written.
 import { join } from 'node:path'
 import type { ParleyError, Result, Ticks } from '@parley/core'
-import type { Config, ProfilePaths } from '@parley/node'
+import type { Config } from '@parley/node'
 import { asFailure } from '../failure.ts'
 import { SLOW } from '../limits.ts'
 import type { NodeClient } from '../node/client.ts'
@@ -20,7 +20,7 @@ export interface NodeCheck {
 /** What the checks know when they have looked for a node. */
 export interface Scene {
   readonly probes: Probes
-  readonly paths: ProfilePaths
+  readonly paths: Config['paths']
   /** Checks that need it report nothing if it cannot be read: another check does. */
   readonly config: Result<Config>
   readonly running: NodeCheck

@@ -2,13 +2,13 @@
 // the daily ledger. An unreadable ledger stops every turn of a profile with a budget.
 import { dirname, join } from 'node:path'
 import { type MachineCode, type MachineFault, machineFaultText, ParleyError, type Result } from '@parley/core'
-import { type Config, configProblems, ledgerProblem, type ProfilePaths, problemText } from '@parley/node'
+import { type Config, configProblems, ledgerProblem } from '@parley/node'
 import { bytes } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
 import { type FileFacts, type Finding, ok, type Probes, problem, warning } from './check.ts'
 import { doctorLimits } from './limits.ts'
 
-export function folder(probes: Probes, paths: ProfilePaths): Finding {
+export function folder(probes: Probes, paths: Config['paths']): Finding {
   const found = probes.file(paths.folder)
   if (!found) return unmade(probes, paths)
   const elsewhere = 'Choose another place with PARLEY_HOME, or another profile with --profile.'
@@ -48,7 +48,7 @@ export function faultRemedy(code: MachineCode): string {
 }
 
 /** The node repairs the mode of the folder itself, so the folders in it are checked, too. */
-function unwritable(probes: Probes, paths: ProfilePaths): string | undefined {
+function unwritable(probes: Probes, paths: Config['paths']): string | undefined {
   const trail = join(paths.folder, 'trail')
   const index = join(paths.folder, 'trail.index.db')
   const known = [...probes.folders(paths.folder), ...probes.folders(trail), paths.log, paths.secret, index]
@@ -56,7 +56,7 @@ function unwritable(probes: Probes, paths: ProfilePaths): string | undefined {
   return [paths.folder, ...there].find(path => !probes.writable(path))
 }
 
-function unmade(probes: Probes, { folder }: ProfilePaths): Finding {
+function unmade(probes: Probes, { folder }: Config['paths']): Finding {
   const place = nearest(probes, folder)
   const fault = probes.writeFault(place)
   if (fault) return faulty(place, fault)
@@ -76,7 +76,7 @@ function nearest(probes: Probes, folder: string): string {
 }
 
 /** The secret makes tokens, and anyone who reaches the socket acts as the owner. */
-export function permissions(probes: Probes, paths: ProfilePaths): Finding {
+export function permissions(probes: Probes, paths: Config['paths']): Finding {
   const alp = join(paths.folder, 'alp')
   const open = [
     { path: paths.folder, right: '700' },
@@ -101,7 +101,7 @@ export function permissions(probes: Probes, paths: ProfilePaths): Finding {
 const HELD_MEANWHILE =
   'While the disk is full the node starts no turns and counts nothing as failed; it continues by itself when there is room.'
 
-export function disk(probes: Probes, paths: ProfilePaths): Finding {
+export function disk(probes: Probes, paths: Config['paths']): Finding {
   const place = nearest(probes, paths.folder)
   const free = probes.freeBytes(place)
   if (free === undefined) return warning('disk', `the free space in ${place} is not known`, 'Check it yourself: df -h')
@@ -118,7 +118,7 @@ export function disk(probes: Probes, paths: ProfilePaths): Finding {
   return free < doctorLimits.diskEnough ? warning('disk', text, remedy) : ok('disk', text)
 }
 
-export function socket(probes: Probes, paths: ProfilePaths): Finding {
+export function socket(probes: Probes, paths: Config['paths']): Finding {
   const own = join(paths.folder, 'call.sock')
   if (paths.socket === own) return ok('socket', own)
   const place = dirname(paths.socket)
@@ -149,7 +149,7 @@ export function configuration(loaded: Result<Config>): Finding {
     return ok('configuration', said === 0 ? 'all settings have their defaults' : `${said} settings given`)
   }
   const problems = loaded.error instanceof ParleyError ? configProblems(loaded.error) : []
-  const where = problems[0] ? problemText(problems[0]) : loaded.error.message
+  const where = problems[0] ?? loaded.error.message
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
   return problem('configuration', `${where}${more}`, 'Fix it there. Until then no node starts.')
 }

@@ -2,7 +2,7 @@
 // that change, and held against heads that were kept elsewhere.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ExportReport } from '@parley/node'
+import type { verifyExportFile } from '@parley/node'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { HeadView, KeyView, RotationView, RunSummaryView, RunView, TrailPage, VerifyView } from '../node/views.ts'
 import { teamFile } from '../testing/team.ts'
@@ -22,6 +22,8 @@ afterEach(async () => {
 const keyOf = async (world: World) => (await world.json<{ keys: KeyView[] }>('trail', 'keys')).keys.at(-1)!.key
 
 /** What a command without a node prints; the exit code may be 1. */
+type ExportReport = Awaited<ReturnType<typeof verifyExportFile>>
+
 async function report(world: World, ...args: readonly string[]): Promise<ExportReport & { code: number | null }> {
   const { code, out } = await world.parley('trail', 'verify', ...args, '--json')
   return { code, ...(JSON.parse(out) as ExportReport) }

@@ -53,7 +53,7 @@ async function inside(file: string, { env, clock }: Surroundings): Promise<Calls
     })
   }
   const token = readToken(file)
-  const { reachNode, unanswered } = await import('@parley/node/commands')
+  const { reachNode } = await import('@parley/node/commands')
   const { PARLEY_HOME: home, PARLEY_PROFILE: profile } = env
   const folder = home && profile ? join(home, profile) : undefined
   const reached = await reachNode({
@@ -65,10 +65,10 @@ async function inside(file: string, { env, clock }: Surroundings): Promise<Calls
   })
   switch (reached.kind) {
     case 'reached':
-      if (reached.proof !== 'unanswered')
+      if (!reached.strange)
         return forPeople(callsOver(reached.client as Client, token), async () => env.PARLEY_TURN || 'by its token')
       reached.client.close()
-      throw unanswered(folder, socket)
+      throw reached.strange
     case 'absent':
       throw away(socket, reached.cause)
     case 'failed':

@@ -27,8 +27,8 @@ export async function refuseSlip(flag: string | undefined, env: Environment['env
 }
 
 async function pathsOf(flag: string | undefined, env: Environment['env']) {
-  const { chosenProfile, parleyHome, profilePaths } = await import('@parley/node/commands')
-  const paths = profilePaths(chosenProfile(flag, env), parleyHome(env, homedir()), env)
+  const { chosenPaths } = await import('@parley/node/commands')
+  const paths = chosenPaths(flag, env, homedir())
   return paths.ok ? paths.value : undefined
 }
 

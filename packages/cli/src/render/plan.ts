@@ -1,5 +1,5 @@
 // The plan before it is approved: the tree of tasks, and on request every task in full.
-import { commandText, describeAgent, type Team } from '@parley/node'
+import { describeAgent, type Team } from '@parley/node'
 import type { PlanTaskView, RunView } from '../node/views.ts'
 import { duration, plural, shortId } from './format.ts'
 import type { Paint } from './paint.ts'
@@ -55,7 +55,7 @@ function taskFacts(task: PlanTaskView, intent: string, team: Team | undefined): 
     ...(task.needs.length > 0 ? [['after', task.needs.join(', ')] as const] : []),
     ...(team ? [['prompt', planned ? fill(planned.prompt) : intent] as const] : []),
     ...(team ? [['changes', pathsOf(planned)] as const] : []),
-    ...(planned?.check ? [['check', commandText(planned.check)] as const] : []),
+    ...(planned?.check ? [['check', describeAgent({ command: planned.check }).runs] as const] : []),
     ...(review
       ? [
           ['review', `by ${review.by}: ${fill(review.prompt)}`] as const,

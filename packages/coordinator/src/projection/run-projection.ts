@@ -97,6 +97,13 @@ export class RunProjection {
   }
 }
 
+/** Whether a person must act before anything goes on: no agent has or wants a turn meanwhile. */
+export function waitsForPerson({ highway, workspaces }: Pick<RunProjection, 'highway' | 'workspaces'>): boolean {
+  const work = [...workspaces.values()].filter(({ facts }) => facts && facts.kind !== 'team')
+  const isHeldUp = highway.gates.size + highway.escalations.size > 0 || work.some(({ state }) => state === 'suspended')
+  return isHeldUp && !work.some(({ state }) => state === 'idle' || state === 'active' || state === 'migrating')
+}
+
 type Fold<T extends EventType> = (
   projection: RunProjection,
   body: EventBody<T>,

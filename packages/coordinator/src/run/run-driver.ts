@@ -9,7 +9,7 @@ import { driveDelegate } from '../plan/delegate.ts'
 import { Integrator, type IntegratorHost } from '../plan/integrator.ts'
 import { controlPayload } from '../projection/control.ts'
 import type { ProjectedWorkspace } from '../projection/projected.ts'
-import type { RunProjection } from '../projection/run-projection.ts'
+import { type RunProjection, waitsForPerson } from '../projection/run-projection.ts'
 import type { TurnDriver } from '../turn/turn-driver.ts'
 import { TurnDrivers } from '../turn/turn-drivers.ts'
 import type { CutOff } from '../view/run-records.ts'
@@ -64,6 +64,14 @@ export class RunDriver {
 
   get view(): RunView {
     return runView(this.#run.id, this.projection, this.#live)
+  }
+
+  get principal(): string {
+    return this.#options.facts.principal
+  }
+
+  get waits(): boolean {
+    return waitsForPerson(this.projection)
   }
 
   get knows(): boolean {

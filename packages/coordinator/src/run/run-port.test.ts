@@ -1,5 +1,5 @@
 // RunPort on a real trail: what its comments promise, from start to end, and over restarts.
-import { mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { ok, type Principal, type RunEnd, type RunId, type RunKey, type RunPage, refuse, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
@@ -251,6 +251,20 @@ test('a principal finds the runs that it started, an owner those of all, page by
   for (const run of started) await fixture.over(run)
 })
 
+test('a large context is stored whole, and starts are found again where the index of the trail was lost', async () => {
+  const fixture = await Fixture.open({ one: () => 'done' })
+  const context = { session: 's', text: 'x'.repeat(100_000) }
+  const { run } = unwrap(await portOf(fixture).start({ ...request('Do it.'), context }))
+  await fixture.over(run)
+  await fixture.stop()
+  const index = join(fixture.profile, 'trail.index.db')
+  expect(existsSync(index)).toBe(true)
+  rmSync(index)
+  await fixture.start()
+  const { runs } = await portOf(fixture).find({ principal: peer, origin: 'alp' })
+  expect(runs).toMatchObject([{ run, principal: peer.id, context }])
+})
+
 test('a gate and a question are answered through the port as in the inbox, by those who may', async () => {
   const fixture = await Fixture.open({ one: () => 'yes' })
   unwrap(await fixture.coordinator.users.accept(alice, 'test'))
@@ -486,7 +500,7 @@ test('what is too much to be told or stored is refused, and a refusal of the tea
   const bad = [
     { told: Array.from({ length: 65 }, () => part) },
     { told: [{ ...part, text: 'x'.repeat(262_144) }] },
-    { context: { much: 'x'.repeat(9_000) } },
+    { context: { much: 'x'.repeat(262_144) } },
     { context: { odd: () => 1 } },
     { key: keyOf('') },
     { key: keyOf('k'.repeat(257)) },

@@ -62,7 +62,7 @@ async function start({ coordinator, setup }: RunPortOptions, request: RunRequest
   }
 }
 
-function sees(principal: Principal, { principal: starter }: StoredRun): boolean {
+function sees(principal: Principal, { principal: starter }: Pick<StoredRun, 'principal'>): boolean {
   return principal.scopes.includes(OWNER) || starter === principal.id
 }
 

@@ -17,10 +17,11 @@ import type { RunSetup } from '../contract.ts'
 import type { Coordinator } from '../coordinator.ts'
 import { RunFolders } from '../folder/run-folders.ts'
 import { given } from '../given.ts'
-import { coordinatorLimits } from '../limits.ts'
+import { coordinatorDefaults, coordinatorLimits } from '../limits.ts'
 import { isOfFolders } from '../machine/machine.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import { planFor } from '../team/team.ts'
+import { ActiveRuns } from './active-runs.ts'
 import { StartBreaker } from './breakers.ts'
 import { limited, misfit } from './check-request.ts'
 import type { RunFacts } from './facts.ts'
@@ -37,6 +38,7 @@ export class RunStarts {
   readonly #host: RunsHost
   readonly #drivers: Pick<RunDrivers, 'begin' | 'during'>
   readonly #told: Told
+  readonly #active: ActiveRuns
   readonly #breaker = new StartBreaker()
   /** Starts under a key that are under way. */
   readonly #starting = new Map<string, Promise<Started>>()
@@ -45,6 +47,7 @@ export class RunStarts {
     this.#host = host
     this.#drivers = drivers
     this.#told = told
+    this.#active = new ActiveRuns(host.drivers, host.runs ?? coordinatorDefaults.runs)
   }
 
   async start(request: RunRequest, setup: RunSetup): Promise<Started> {
@@ -52,7 +55,12 @@ export class RunStarts {
     if (refused) return err(refused)
     const { ids, profile } = this.#host
     const { principal, key } = request
-    const start = (run: RunId) => this.#start(request, { ...setup, team: limited(setup.team, request) }, run)
+    const start = async (run: RunId): Promise<Started> => {
+      const full = this.#active.refuse(principal.id)
+      if (full) return err(full)
+      const narrowed = { ...setup, team: limited(setup.team, request) }
+      return this.#active.during(principal.id, () => this.#start(request, narrowed, run))
+    }
     const begun = key === undefined ? start(ids.next('run') as RunId) : this.#once(principal.id, key, start)
     const started = begun
       .catch(cause => err(unusable(profile, cause)))
@@ -75,15 +83,11 @@ export class RunStarts {
   }
 
   #refuse(request: RunRequest, { team }: RunSetup): ParleyError | undefined {
-    const { stopping, machine, drivers } = this.#host
+    const { stopping, machine } = this.#host
     if (stopping.aborted) return new ParleyError('unavailable', 'The node is stopping.', { retryable: true })
     const { held } = machine
     if (held) return heldUp(held.message)
-    const bad = misfit(request, team)
-    if (bad) return bad
-    if (drivers.size >= coordinatorLimits.activeRuns)
-      return new ParleyError('overloaded', `${drivers.size} runs are at work already.`, { retryable: true })
-    return undefined
+    return misfit(request, team)
   }
 
   /** What the machine kept from being started can be asked for again; nothing of it is left. */

@@ -42,6 +42,8 @@ export class Fixture {
   readonly wanted: WantedAdapter[] = []
   abandon: CoordinatorOptions['abandon']
   machine: Machine | undefined
+  /** Runs of one principal at once. */
+  runs: number | undefined
   /** The trail's, where a test wants to see them fail. */
   disks: ReturnType<typeof memoryDisks> | undefined
 
@@ -52,10 +54,12 @@ export class Fixture {
     this.scripts = scripts
   }
 
-  static async open(scripts: Scripts = {}, parts: Partial<Pick<Fixture, 'machine' | 'disks'>> = {}): Promise<Fixture> {
+  static async open(
+    scripts: Scripts = {},
+    parts: Partial<Pick<Fixture, 'machine' | 'disks' | 'runs'>> = {},
+  ): Promise<Fixture> {
     const fixture = new Fixture(scripts)
-    fixture.machine = parts.machine
-    fixture.disks = parts.disks
+    Object.assign(fixture, parts)
     mkdirSync(fixture.project)
     fixture.git('init', '--quiet', '--initial-branch=main')
     fixture.write('README.md', 'A project.\n')
@@ -82,6 +86,7 @@ export class Fixture {
       },
       ...(this.abandon && { abandon: this.abandon }),
       ...(this.machine && { machine: this.machine }),
+      ...(this.runs !== undefined && { runs: this.runs }),
       log: (level, message) => this.logged.push(`${level} ${message}`),
     })
   }

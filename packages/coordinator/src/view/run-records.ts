@@ -9,7 +9,6 @@ import {
   limits,
   type ObjectId,
   ok,
-  parseTimestamp,
   type Result,
   type RunId,
   type RunKey,
@@ -19,20 +18,17 @@ import {
   type Ticks,
   type Usage,
   unwrap,
-  type WorkspaceId,
 } from '@parley/core'
 import type { ProofReport } from '@parley/kernel'
-import type { Trail } from '@parley/trail'
-import type { EventBody } from '@parley/trail/events'
 import type { RunAccount } from '../contract.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { Load, RunProjection } from '../projection/run-projection.ts'
-import type { RunFacts } from '../run/facts.ts'
 import { keyMark } from '../run/run-key.ts'
 import type { RunsHost } from '../run/runs-host.ts'
 import { lostTurns, runEnd, usageOf } from './run-end.ts'
 import { newestFirst } from './run-list.ts'
 import type { RunViews } from './run-views.ts'
+import { type RunStart, StartIndex } from './start-index.ts'
 import { runView } from './to-view.ts'
 
 /** Turns that were ended after the last word of their run. */
@@ -46,12 +42,14 @@ export const NOTHING_CUT_OFF: CutOff = { turns: 0, usage: {} }
 export class RunRecords {
   readonly #host: RunsHost
   readonly #views: Pick<RunViews, 'readable'>
+  readonly #starts: StartIndex
   /** The oldest first. */
   readonly #cutOffs = new Map<RunId, CutOff>()
 
   constructor(host: RunsHost, views: Pick<RunViews, 'readable'>) {
     this.#host = host
     this.#views = views
+    this.#starts = new StartIndex(host.trail)
   }
 
   /** Of a run that has just ended. */
@@ -64,9 +62,8 @@ export class RunRecords {
 
   async storedRun(run: RunId): Promise<Result<StoredRun>> {
     try {
-      // What a run from elsewhere says of itself is not what was asked for here.
-      const start = this.#host.trail.imported(run) ? undefined : await this.#start(run)
-      return start ? ok(start.stored) : refuse('not_found', `There is no run ${run}.`)
+      const start = await this.#starts.start(run)
+      return start ? ok(stored(start)) : refuse('not_found', `There is no run ${run}.`)
     } catch (cause) {
       return err(asParleyError(cause))
     }
@@ -75,17 +72,20 @@ export class RunRecords {
   /** Runs that somebody `sees`, the newest first, also those that are over. Nothing but their starts is read. */
   async find(
     { origin, since = 0 as Ticks, after, limit }: RunQuery,
-    sees: (run: StoredRun) => boolean,
+    sees: (run: Pick<StoredRun, 'principal'>) => boolean,
   ): Promise<FoundRuns> {
     const most = Math.min(limit ?? limits.foundRuns, limits.foundRuns)
     const all = (await this.#host.trail.runs()).filter(({ created, imported }) => created >= since && !imported)
+    const ids = newestFirst(all)
+      .map(({ run }) => run)
+      .filter(run => after === undefined || run < after)
     const runs: StoredRun[] = []
-    for (const { run } of newestFirst(all)) {
-      if (after !== undefined && run >= after) continue
-      const stored = (await this.#start(run))?.stored
-      if (!stored || (origin !== undefined && stored.origin !== origin) || !sees(stored)) continue
-      runs.push(stored)
-      if (runs.length === most) return { runs, cursor: run }
+    for (let at = 0; at < ids.length; at += coordinatorLimits.scannedStarts) {
+      for (const start of await this.#starts.starts(ids.slice(at, at + coordinatorLimits.scannedStarts))) {
+        if ((origin !== undefined && start.origin !== origin) || !sees(start)) continue
+        runs.push(stored(await this.#starts.whole(start)))
+        if (runs.length === most) return { runs, cursor: start.run }
+      }
     }
     return { runs }
   }
@@ -95,8 +95,8 @@ export class RunRecords {
     const mark = keyMark(this.#host.secret, principal, text)
     const marked = (await this.#host.trail.runs()).filter(({ run, imported }) => !imported && run.endsWith(mark))
     for (const { run, ended } of newestFirst(marked)) {
-      const start = await this.#start(run)
-      if (start?.stored.principal !== principal || start.key !== text) continue
+      const [start] = await this.#starts.starts([run])
+      if (start?.principal !== principal || start.key !== text) continue
       if (!ended) return run
       if (await this.#neverBegan(run)) continue
       if (reuse === 'always' || unwrap(await this.account(run)).end?.outcome === 'complete') return run
@@ -150,27 +150,12 @@ export class RunRecords {
     }
   }
 
-  async #start(run: RunId) {
-    const start = await readStart(this.#host.trail, run)
-    await this.#release(run)
-    return start
-  }
-
   /** Nothing of a run that is not at work stays in memory. */
   async #release(run: RunId): Promise<void> {
     if (!this.#host.isActive(run)) await this.#host.trail.release(run)
   }
 }
 
-/** Undefined where there is no such run, or a coordinator did not start it. Throws where it cannot be read. */
-async function readStart(trail: Trail, run: RunId) {
-  const one = trail.run(run)
-  const [first] = unwrap(await one.query({ event_type: 'workspace_created', limit: 1 })).entries
-  if (!first) return undefined
-  const { workspace_id: root, context } = first.body as EventBody<'workspace_created'>
-  const object = context === undefined ? undefined : await one.object(context as ObjectId)
-  const { plan, principal, origin, stored = {}, key } = (object?.value ?? {}) as Partial<RunFacts>
-  if (plan === undefined || principal === undefined || origin === undefined) return undefined
-  const started = parseTimestamp(first.timestamp)!
-  return { stored: { run, root: root as WorkspaceId, started, principal, origin, context: stored }, key }
+function stored({ key: _, ...run }: RunStart): StoredRun {
+  return run
 }

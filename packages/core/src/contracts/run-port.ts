@@ -104,9 +104,9 @@ export type QuestionAnswer =
 export interface RunPort {
   /**
    * Resolves when the run's first entries are durable. Refusals: `permission_denied`, `budget_exceeded`,
-   * `unknown_team`, `invalid_argument`, `overloaded`, `machine_fault`, `unavailable` and `trail_unavailable` (these
-   * four retryable), and what keeps the folder from being worked in. After a refusal nothing was started. A rejection
-   * is a defect, and with a key it is safe to ask again.
+   * `unknown_team`, `invalid_argument`, `overloaded`, `too_many_runs` (of this principal), `machine_fault`,
+   * `unavailable` and `trail_unavailable` (these five retryable), and what keeps the folder from being worked in. After
+   * a refusal nothing was started. A rejection is a defect, and with a key it is safe to ask again.
    */
   start(request: RunRequest): Promise<Result<{ readonly run: RunId }>>
 

@@ -299,6 +299,7 @@ test('ALP-ASK-09 what a start is refused with is told as what it is, and nothing
   profile.dailyUsd = 10
   for (const [code, wire] of [
     ['overloaded', { code: -32007, message: 'target-busy' }],
+    ['too_many_runs', { code: -32007, message: 'target-busy' }],
     // Which disk of whose is none of the caller's business.
     ['machine_fault', { code: -32007, message: 'target-busy', data: { detail: HELD_UP } }],
     ['budget_exceeded', { code: -32005, message: 'budget-exceeded', data: { cap_kind: 'usd' } }],

@@ -245,6 +245,7 @@ function refusal(error: ParleyError, { budget }: Grant): WireError | undefined {
       // Which fault of what is none of a peer's business.
       return dispatchErrors.targetBusy(HELD_UP)
     case 'overloaded':
+    case 'too_many_runs':
       return dispatchErrors.targetBusy(error.message)
     case 'budget_exceeded':
       // A budget of the profile's own that is narrower than the day's: what was set aside is all that it had.

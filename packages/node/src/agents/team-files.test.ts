@@ -2,13 +2,15 @@
 // not programs.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TeamProblem } from '@parley/coordinator'
+import type { formatProblems } from '@parley/coordinator'
 import { unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { agentSchema, readTeam } from './team-files.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../../../docs/guide/team-files.md'), 'utf8')
 const files = [...guide.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text]) => text!)
+
+type TeamProblem = Parameters<typeof formatProblems>[0][number]
 
 function problemsIn(agent: string): readonly Partial<TeamProblem>[] {
   const read = readTeam(`version: 1\nname: team\nagents:\n  one: ${agent}\n`)

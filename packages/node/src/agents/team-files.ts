@@ -3,9 +3,9 @@ import { type TeamReader, teamReader } from '@parley/coordinator'
 import type { TSchema } from '@parley/core'
 import { agentKinds } from './kinds.ts'
 
-const reader = teamReader(agentKinds)
+const reader: TeamReader = teamReader(agentKinds)
 
+export const teamSchema: TSchema = reader.schema
 export const readTeam: TeamReader['read'] = reader.read
 export const readTeamAgents: TeamReader['readAgents'] = reader.readAgents
-export const teamSchema: TSchema = reader.schema
 export const { agentSchema } = reader

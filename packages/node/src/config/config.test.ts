@@ -6,7 +6,6 @@ import { parse } from 'yaml'
 import { ground } from '../testing/ground.ts'
 import { configProblems, loadConfig } from './load.ts'
 import { configJsonSchema, teamJsonSchema } from './schema.ts'
-import { problemText } from './source.ts'
 import { SCHEMA_FILES } from './write-schema.ts'
 
 const FULL = `# comment
@@ -195,6 +194,7 @@ describe('values', () => {
     const { values, entries } = unwrap(load(undefined).result)
     expect(values).toEqual({
       turns: 8,
+      runs: 64,
       logLevel: 'info',
       idleTimeoutMs: 600_000,
       defaultAgent: undefined,
@@ -218,6 +218,7 @@ describe('values', () => {
     })
     expect(entries).toEqual([
       { key: 'turns', value: 8, from: 'default' },
+      { key: 'runs', value: 64, from: 'default' },
       { key: 'log.level', value: 'info', from: 'default' },
       { key: 'idle_timeout', value: '10m', from: 'default' },
       { key: 'default_agent', value: null, from: 'default' },
@@ -266,8 +267,9 @@ describe('values', () => {
     const env = { PARLEY_TURNS: '5', PARLEY_IDLE_TIMEOUT: '0', PARLEY_LOG_LEVEL: '' }
     const { values, entries } = unwrap(load(FULL, { env, flags: { turns: '7' } }).result)
     expect(values).toMatchObject({ turns: 7, idleTimeoutMs: 0, logLevel: 'debug' })
-    expect(entries.slice(0, 3).map(({ from }) => from)).toEqual([
+    expect(entries.slice(0, 4).map(({ from }) => from)).toEqual([
       'flag --turns',
+      'default',
       expect.stringMatching(/^file .*:4$/),
       'environment PARLEY_IDLE_TIMEOUT',
     ])
@@ -304,6 +306,7 @@ describe('mistakes', () => {
     ['a nested one', 'log:\n  levle: info\n', 'unknown_key', 2, 3, "Did you mean 'level'?"],
     ['a value of another type', 'turns: many\n', 'bad_value', 1, 8, 'a whole number from 1 to 256'],
     ['a value out of range', '\nturns: 0\n', 'bad_value', 2, 8, 'a whole number from 1 to 256'],
+    ['a cap on runs that lets nobody begin', 'runs: 0\n', 'bad_value', 1, 7, 'a whole number from 1 to 256'],
     ['a level that is none', 'log: { level: loud }\n', 'bad_value', 1, 15, 'one of debug, info'],
     ['a duration without unit', 'idle_timeout: 10\n', 'bad_value', 1, 15, 'a duration such as'],
     ['a duration that is too long', 'idle_timeout: 9999h\n', 'bad_value', 1, 15, 'at most 720h'],
@@ -326,15 +329,15 @@ describe('mistakes', () => {
   ])('%s', (_what, text, code, line, column, words) => {
     const { error, file } = refused(text)
     expect(error.code).toBe('invalid_config')
-    const [problem] = configProblems(error)
-    expect(problem).toMatchObject({ code, line, column, source: file })
-    expect(problem!.message).toContain(words)
+    expect(error.details.problems).toMatchObject([
+      { code, line, column, source: file, message: expect.stringContaining(words) },
+    ])
     expect(error.message).toContain(`${file}:${line}:${column}: `)
   })
 
   test('of the environment and of flags are named', () => {
     const { error } = refused('turns: 1\n', { env: { PARLEY_TURNS: 'x' }, flags: { 'log-level': 'loud' } })
-    expect(configProblems(error).map(problemText)).toEqual([
+    expect(configProblems(error)).toEqual([
       'environment PARLEY_TURNS: turns must be a whole number from 1 to 256, not "x".',
       expect.stringMatching(/^flag --log-level: log.level must be one of/),
     ])
@@ -350,7 +353,7 @@ describe('mistakes', () => {
     const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`
     expect(refused(bomb).error.code).toBe('invalid_config')
     expect(refused(`turns: ${'['.repeat(20_000)}`).error.code).toBe('invalid_config')
-    expect(configProblems(refused('x'.repeat(300_000)).error)[0]?.code).toBe('too_large')
+    expect(refused('x'.repeat(300_000)).error.details.problems).toMatchObject([{ code: 'too_large' }])
   })
 })
 

@@ -7,12 +7,12 @@ import { compile, err, nearest, ok, type ParleyError, type Result } from '@parle
 import { HIGHWAY_PRESETS, type HighwayPreset } from '@parley/kernel'
 import { nodeLimits } from '../limits.ts'
 import { isPassphraseHash } from '../profile/passphrase.ts'
-import { chosenProfile, type Environment, type ProfilePaths, parleyHome, profilePaths } from '../profile/paths.ts'
+import { chosenPaths, type Environment, type ProfilePaths } from '../profile/paths.ts'
 import { type ReadAgents, readAgents } from './agents.ts'
 import { type ConfigFile, ConfigSchema, namesIn } from './schema.ts'
 import type { Setting } from './setting.ts'
 import { SETTINGS, type SettingValues } from './settings.ts'
-import { type ConfigProblem, invalidConfig, readSource, type Source } from './source.ts'
+import { type ConfigProblem, invalidConfig, problemText, readSource, type Source } from './source.ts'
 
 export interface ConfigValues extends SettingValues {
   /** For runs whose team says nothing about gates. */
@@ -52,7 +52,7 @@ const shape = compile(ConfigSchema)
 /** Refuses with `invalid_config`, whose details list every problem with its place, or `invalid_profile`. */
 export function loadConfig(options: LoadOptions = {}): Result<Config> {
   const { flags = {}, env = process.env, home = homedir() } = options
-  const paths = profilePaths(chosenProfile(flags.profile, env), parleyHome(env, home), env)
+  const paths = chosenPaths(flags.profile, env, home)
   if (!paths.ok) return paths
   const file = readFile(paths.value.config)
   if (!file.ok) return err(invalidConfig(file.error))
@@ -219,7 +219,7 @@ function inFile({ path, source }: FileValues, ...key: readonly string[]): string
   return `file ${path}:${source?.place(key, 'key').line ?? 1}`
 }
 
-/** The problems of a refusal by `loadConfig`; none for any other error. */
-export function configProblems(error: ParleyError): readonly ConfigProblem[] {
-  return error.code === 'invalid_config' ? (error.details.problems as readonly ConfigProblem[]) : []
+/** The problems of a refusal by `loadConfig`, each with its place; none for any other error. */
+export function configProblems({ code, details }: ParleyError): readonly string[] {
+  return code === 'invalid_config' ? (details.problems as readonly ConfigProblem[]).map(problemText) : []
 }

@@ -36,6 +36,21 @@ const turns = setting<number>({
   read: value => readInteger(value, 1, nodeLimits.turns),
 })
 
+const runs = setting<number>({
+  key: 'runs',
+  schema: Type.Integer({
+    minimum: 1,
+    maximum: nodeLimits.runs,
+    default: nodeDefaults.runs,
+    title: 'Runs of one principal at once',
+    description:
+      'How many runs each principal (you, a peer) may have at work at once. Runs that wait for a person do not count.',
+  }),
+  fallback: nodeDefaults.runs,
+  expected: `a whole number from 1 to ${nodeLimits.runs}`,
+  read: value => readInteger(value, 1, nodeLimits.runs),
+})
+
 const logLevel = setting<LogLevel>({
   key: 'log.level',
   schema: Type.Enum([...LOG_LEVELS], {
@@ -156,6 +171,7 @@ const sign = yesOrNo('trail.sign', true, {
 
 export const SETTINGS = {
   turns,
+  runs,
   logLevel,
   idleTimeoutMs,
   defaultAgent,

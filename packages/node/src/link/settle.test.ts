@@ -1,6 +1,6 @@
 // What is booked for asks that a dead node left: what their runs have on record, and all that was set aside where
 // nobody knows.
-import type { Coordination, RunAccount } from '@parley/coordinator'
+import type { Coordination } from '@parley/coordinator'
 import {
   err,
   INTERACTIVE,
@@ -49,7 +49,7 @@ function runsOf(known: readonly Known[]) {
     async account(run) {
       const { usage = {}, unknownCost = false, damaged } = known[Number(run.slice(4))]!
       if (damaged) return err(new ParleyError('trail_damaged', 'It cannot be read.'))
-      return ok({ ...storedOf(Number(run.slice(4))), usage, unknownCost } as RunAccount)
+      return ok({ ...storedOf(Number(run.slice(4))), usage, unknownCost })
     },
   }
   return { records, read }

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { callLimits } from '@parley/call'
-import type { GateView } from '@parley/coordinator'
+import type { RunView } from '@parley/coordinator'
 import type { RunId } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { nodeLimits } from '../limits.ts'
@@ -192,7 +192,7 @@ describe('/runs, /tasks and /gates', () => {
   })
 })
 
-const gate: GateView = {
+const gate: RunView['gates'][number] = {
   id: 'gate_1',
   run: 'run_1',
   kind: 'gate',
@@ -204,7 +204,7 @@ const gate: GateView = {
   changes: ['name'],
   subject: { name: 'it' },
 }
-const question: GateView = { ...gate, id: 'sig_1', kind: 'question', type: 'escalation', changes: [] }
+const question: typeof gate = { ...gate, id: 'sig_1', kind: 'question', type: 'escalation', changes: [] }
 
 describe('/gates and /escalations', () => {
   test('are listed, of one run too, and watched', async () => {

@@ -75,6 +75,7 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
         'budget_exceeded',
         'ledger_unavailable',
         'overloaded',
+        'too_many_runs',
         'machine_fault',
         'breaker_open',
         'unavailable',

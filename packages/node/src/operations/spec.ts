@@ -62,6 +62,7 @@ const REFUSALS = {
   budget_exceeded: 'The profile may spend no more today; the details say when that changes',
   machine_fault: 'The machine has no room, files or memory, or its disk cannot be written; nothing was started',
   overloaded: 'Too much is going on; ask again later',
+  too_many_runs: 'The caller has as many runs at work as one may have; the details say how many',
   unavailable: 'The node is stopping',
   trail_unavailable: 'The trail cannot be written or read',
   trail_full: 'The disk has no space left',

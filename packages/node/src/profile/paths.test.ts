@@ -17,7 +17,7 @@ import { unwrap } from '@parley/core'
 import { KEY_MARK } from '@parley/trail'
 import { describe, expect, test } from 'vitest'
 import { ground } from '../testing/ground.ts'
-import { chosenProfile, parleyHome, prepareProfile, profilePaths, socketPath } from './paths.ts'
+import { chosenPaths, parleyHome, prepareProfile, profilePaths, socketPath } from './paths.ts'
 
 const mode = (path: string) => statSync(path).mode & 0o777
 
@@ -40,9 +40,11 @@ describe('where things are', () => {
   })
 
   test('a flag goes before the environment, and the environment before the default', () => {
-    expect(chosenProfile('x', { PARLEY_PROFILE: 'y' })).toBe('x')
-    expect(chosenProfile(undefined, { PARLEY_PROFILE: 'y' })).toBe('y')
-    expect(chosenProfile(undefined, {})).toBe('default')
+    const chosen = (...[flag, env]: [string | undefined, object]) =>
+      unwrap(chosenPaths(flag, { ...env }, '/users/a')).profile
+    expect(chosen('x', { PARLEY_PROFILE: 'y' })).toBe('x')
+    expect(chosen(undefined, { PARLEY_PROFILE: 'y' })).toBe('y')
+    expect(chosen(undefined, {})).toBe('default')
   })
 
   test.each(['', '.', '..', '../x', 'a/b', '-x', 'a b', 'ä', 'x'.repeat(65)])('%j is no profile', name => {

@@ -45,6 +45,11 @@ export interface ProfilePaths {
 
 const profileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
+/** Those of the profile that is meant: by a flag, by the environment, or the default one. `home` is the user's own. */
+export function chosenPaths(flag: string | undefined, env: Environment, home: string): Result<ProfilePaths> {
+  return profilePaths(flag ?? (env.PARLEY_PROFILE || nodeDefaults.profile), parleyHome(env, home), env)
+}
+
 /** `PARLEY_HOME`, or `.parley` in the user's own folder. */
 export function parleyHome(env: Environment, home: string): string {
   const moved = env.PARLEY_HOME
@@ -71,11 +76,6 @@ export function profilePaths(profile: string, home: string, env: Environment = p
     tokens: join(folder, 'tokens'),
     reserve: join(folder, 'reserve'),
   })
-}
-
-/** The profile that is meant: a flag, then the environment, then `default`. */
-export function chosenProfile(flag: string | undefined, env: Environment): string {
-  return flag ?? (env.PARLEY_PROFILE || nodeDefaults.profile)
 }
 
 /**

@@ -24,10 +24,11 @@ export interface Place {
  * `unanswered`: it does not know the question, as a node of an older version. `unreadable`: an agent cannot see the
  * profile's keys.
  */
-export type ProofState = 'proven' | 'unanswered' | 'unreadable'
+type ProofState = 'proven' | 'unanswered' | 'unreadable'
 
-export type Reached =
-  | { readonly kind: 'reached'; readonly client: Client<NodeOperations>; readonly proof: ProofState }
+type Reached =
+  /** `strange`: what a node is refused with that left the question for its proof unanswered. */
+  | { readonly kind: 'reached'; readonly client: Client<NodeOperations>; readonly strange: ParleyError | undefined }
   /** Nobody is there, or who was there is leaving. */
   | { readonly kind: 'absent'; readonly cause?: unknown }
   /** Errors: `socket_untrusted`, `node_unproven`, and what the call protocol or the system says. */
@@ -69,7 +70,8 @@ export async function reachNode(place: Place): Promise<Reached> {
   })
   try {
     await client.ready()
-    return { kind: 'reached', client, proof }
+    const strange = proof === 'unanswered' ? unanswered(place.folder, at.path) : undefined
+    return { kind: 'reached', client, strange }
   } catch (cause) {
     client.close()
     return wrong === undefined ? { kind: 'absent', cause } : { kind: 'failed', error: wrong }
@@ -140,8 +142,7 @@ export function lost(thrown: unknown): boolean {
   return thrown.code === 'UNAVAILABLE' || (thrown.code === 'INTERNAL' && thrown.message === 'connection closed')
 }
 
-/** What a node that did not answer the question is refused with. */
-export function unanswered(folder: string | undefined, socket: string): ParleyError {
+function unanswered(folder: string | undefined, socket: string): ParleyError {
   return unproven({ folder: folder ?? 'of this turn', path: socket }, "the profile's key")
 }
 

@@ -1,6 +1,7 @@
 // A background process for tests that misbehaves as its environment tells it: `hang` never stops by itself, `throw` has
 // an error that nobody catches, `full` one of the machine, `no-room` meets one as it starts, `sleep` never becomes a
 // node, `crash` ends at once, `block` lets nothing else happen for a while, `freeze` for ever.
+import { NODE_EXIT } from '../exit.ts'
 import { runNode } from '../run.ts'
 import { ScriptedCoordinator } from './scripted-coordinator.ts'
 
@@ -8,7 +9,7 @@ const how = process.env.PARLEY_ODD
 if (how === 'crash') throw new Error('this node has no luck')
 if (how === 'sleep') setInterval(() => undefined, 60_000)
 else {
-  const code = await runNode({
+  const ended = await runNode({
     flags: { profile: process.argv[3] },
     startedBy: 'up',
     complain: text => process.stderr.write(text),
@@ -26,7 +27,7 @@ else {
       if (how === 'throw') setImmediate(() => Promise.reject(new Error('nobody catches this')))
     },
   })
-  process.exit(code)
+  process.exit(NODE_EXIT[ended])
 }
 
 function blockLoop(milliseconds: number): void {

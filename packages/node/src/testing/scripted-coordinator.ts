@@ -1,20 +1,13 @@
 // A coordinator for tests: it keeps what it is asked, writes small runs on the node's own trail, and hangs or fails
 // where it is told to.
-import type {
-  AgentVerbs,
-  Coordination,
-  CoordinatorOptions,
-  GateView,
-  LeftView,
-  MachineView,
-  RunSetup,
-  RunView,
-} from '@parley/coordinator'
+import type { AgentVerbs, Coordination, CoordinatorOptions, MachineView, RunSetup, RunView } from '@parley/coordinator'
 import { err, ok, ParleyError, type Result, type RunId, type RunRequest, SystemClock, SystemIds } from '@parley/core'
 import type { StorageFault, StorageKeeper } from '@parley/kernel'
 import { ScriptedRun } from '@parley/trail/testing'
 
-const LEFT: LeftView = {
+type GateView = RunView['gates'][number]
+
+const LEFT = {
   task: 'a',
   workspace: 'ws_1',
   agent: 'writer#1',

@@ -1,6 +1,6 @@
 // The methods of an index as questions to a worker thread or the caller's own. Decodes the records of answers.
 import type { ObjectId, RunId } from '@parley/core'
-import type { StoredEntry, StoredObject } from '../entry.ts'
+import type { StoredEntry, StoredObject, StoredRecord } from '../entry.ts'
 import type { AggregateRow, Position, RunSummary, StoreAggregate, StorePage, StoreQuery } from '../store/store.ts'
 import { unpackRecords } from './answer/fetch.ts'
 import type {
@@ -49,6 +49,10 @@ export abstract class AskedIndex implements TrailIndex {
   async object(run: RunId, id: ObjectId, atLeast: Position): Promise<StoredObject | undefined> {
     const record = await this.ask('object', [run, id], atLeast)
     return record && (unpackRecords(record)[0] as StoredObject)
+  }
+
+  async starts(runs: readonly RunId[], atLeast: Position): Promise<readonly StoredRecord[]> {
+    return unpackRecords(await this.ask('starts', [runs], atLeast))
   }
 
   place(run: RunId, seq: number, atLeast: Position): Promise<RecordPlace | undefined> {

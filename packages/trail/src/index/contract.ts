@@ -46,6 +46,8 @@ export interface TrailIndex {
   head(run: RunId, atLeast: Position): Promise<IndexedHead | undefined>
   runs(atLeast: Position): Promise<readonly RunSummary[]>
   object(run: RunId, id: ObjectId, atLeast: Position): Promise<StoredObject | undefined>
+  /** `TrailStore.starts`. */
+  starts(runs: readonly RunId[], atLeast: Position): Promise<readonly StoredRecord[]>
   place(run: RunId, seq: number, atLeast: Position): Promise<RecordPlace | undefined>
   /** Up to `limit` records of a run in log order, from the one behind `cursor`; `cursor` is undefined at the end. */
   replay(run: RunId, after: number, limit: number, cursor: string | undefined, atLeast: Position): Promise<ReplayPage>

@@ -89,6 +89,7 @@ function runOf({ kind, args }: IndexRequest): RunId | undefined {
     case 'aggregate':
       return args[0].filter.run
     case 'runs':
+    case 'starts':
     case 'take':
     case 'adopt':
     case 'rebuild':

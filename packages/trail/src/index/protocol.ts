@@ -20,7 +20,18 @@ export interface WorkerOptions {
 interface Operations
   extends Pick<
     Engine,
-    'select' | 'aggregate' | 'head' | 'runs' | 'object' | 'place' | 'replay' | 'relocate' | 'forget' | 'take' | 'usage'
+    | 'select'
+    | 'aggregate'
+    | 'head'
+    | 'runs'
+    | 'object'
+    | 'starts'
+    | 'place'
+    | 'replay'
+    | 'relocate'
+    | 'forget'
+    | 'take'
+    | 'usage'
   > {
   adopt(): void
   rebuild(): void

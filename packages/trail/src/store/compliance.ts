@@ -153,6 +153,24 @@ export function trailStoreCompliance(name: string, make: () => StoreMaker | Prom
       }
     })
 
+    test('the starts of many runs are read at once, from the log and after they moved out of it', async () => {
+      const root = (run: typeof R1, body: object) =>
+        entry(run, 1, { type: 'workspace_created', body: { workspace_id: A, parent: null, ...body } })
+      const large = object(R1, 1, 'large', 'x'.repeat(200_000))
+      const [first, second] = [root(R1, { context: 'large' }), root(R2, {})]
+      await append(store, object(R1, 1, 'other', 'not the context'), large, first)
+      await append(store, entry(R1, 2, { workspace: null }))
+      await append(store, second)
+      const both = [second, first, large]
+      const wanted = [R2, 'run_unknown' as typeof R1, R1]
+      expect(await store.starts(wanted)).toMatchObject(both)
+      await store.tiers.moveRun(R1, timeOf(3))
+      expect(await store.starts(wanted)).toMatchObject(both)
+      await reopen()
+      expect(await store.starts(wanted)).toMatchObject(both)
+      expect(await store.starts([])).toEqual([])
+    })
+
     test('a run is ended once its root is terminal', async () => {
       await fill(store, R1, 2, seq =>
         seq === 1

@@ -262,6 +262,12 @@ export class SegmentStore implements TrailStore {
     return this.#runHeads.values().some(({ run, seq }) => seq > (listed.get(run) ?? 0))
   }
 
+  async starts(runs: readonly RunId[]): Promise<readonly StoredRecord[]> {
+    await this.tiers.certain()
+    const records = await this.#index.starts(runs, this.#position)
+    return records.map(record => (record.kind === 'object' ? this.#fill(record) : record))
+  }
+
   async select(query: StoreQuery): Promise<StorePage> {
     await this.tiers.certain()
     return this.#index.select(query, this.#position)

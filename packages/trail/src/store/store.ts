@@ -132,6 +132,12 @@ export interface TrailStore extends TrailImports {
 
   runs(): Promise<readonly RunSummary[]>
 
+  /**
+   * How each of these runs began: its first entry that is filed under a workspace and, behind it, the object that this
+   * entry names as the context. Runs that are not there are left out. At most `trailLimits.starts` runs.
+   */
+  starts(runs: readonly RunId[]): Promise<readonly StoredRecord[]>
+
   select(query: StoreQuery): Promise<StorePage>
 
   aggregate(query: StoreAggregate): Promise<readonly AggregateRow[]>

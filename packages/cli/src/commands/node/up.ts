@@ -1,4 +1,5 @@
 // `parley up`: the node in the foreground, with its log; or in the background until it is stopped.
+import type { runNode } from '@parley/node'
 import { type Context, command } from '../../command.ts'
 import { EXIT, type ExitCode, exitCodeOf } from '../../exit.ts'
 import { adviceFor, Failure } from '../../failure.ts'
@@ -36,7 +37,7 @@ export default command({
         )
       return
     }
-    const { loadConfig, NODE_EXIT, runNode } = await import('@parley/node')
+    const { loadConfig, runNode } = await import('@parley/node')
     const nodeFlags = {
       profile: global.profile,
       turns: flags.turns === undefined ? undefined : String(flags.turns),
@@ -45,7 +46,7 @@ export default command({
     const config = loadConfig({ flags: nodeFlags, env })
     if (!config.ok) throw config.error
     let complaint: string | undefined
-    const code = await runNode({
+    const how = await runNode({
       flags: nodeFlags,
       env,
       startedBy: 'up',
@@ -54,7 +55,7 @@ export default command({
         complaint = text.trim()
       },
     })
-    const ended = endOf(code, NODE_EXIT)
+    const ended = endOf(how)
     if (complaint === undefined) return ended.exit
     throw new Failure(ended.code, complaint, adviceFor(ended.code))
   },
@@ -73,18 +74,17 @@ function logEntry(line: string): Readonly<Record<string, string>> {
   return { time, level, text }
 }
 
-/** The error code and exit code of the command for an exit code of the node. */
-function endOf(code: number, codes: NodeExit): { readonly code: string; readonly exit: ExitCode } {
-  const name = Object.entries(codes).find(([, each]) => each === code)?.[0]
-  const known = CODES[name as keyof NodeExit]
+/** The error code and exit code of the command for what the node ended with. */
+function endOf(how: NodeExit): { readonly code: string; readonly exit: ExitCode } {
+  const known = CODES[how]
   if (known) return { code: known, exit: exitCodeOf(known) }
-  const exit = name === 'clean' ? EXIT.done : name === 'defect' ? EXIT.defect : EXIT.failed
+  const exit = how === 'clean' ? EXIT.done : how === 'defect' ? EXIT.defect : EXIT.failed
   return { code: 'node_start_failed', exit }
 }
 
-type NodeExit = typeof import('@parley/node')['NODE_EXIT']
+type NodeExit = Awaited<ReturnType<typeof runNode>>
 
-const CODES: { readonly [Name in keyof NodeExit]?: string } = {
+const CODES: { readonly [Name in NodeExit]?: string } = {
   invalidConfig: 'invalid_config',
   profileInUse: 'profile_in_use',
   profileUnusable: 'profile_unusable',

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { readTextFile } from '../words.ts'
-import { START_FLAGS, start, startChoices } from './solve.ts'
+import { readTeam, START_FLAGS, start, startChoices } from './solve.ts'
 
 export default command({
   args: [{ name: 'FILE', summary: 'The team file', complete: 'file' }],
@@ -15,8 +15,8 @@ export default command({
   async run(context, { flags, words }) {
     const file = resolve(context.cwd, words[0]!)
     const text = readTextFile(file, 'Name an existing file; `parley init` writes parley.yaml.')
-    const { readTeamFile } = await import('../../team-file.ts')
-    const { description: intent } = readTeamFile(text, file, context.cwd)
+    const read = await readTeam(context, file, text)
+    const { description: intent } = read.team
     if (intent === '') {
       throw new Failure('invalid_team', `${file} has no description.`, {
         why: '`parley run` takes it as the intent.',
@@ -28,7 +28,7 @@ export default command({
     return start(context, {
       intent,
       project,
-      team: { file, text },
+      team: read,
       approved: flags.yes,
       ...startChoices(context, flags),
       detach: flags.detach,

@@ -1,6 +1,7 @@
 // `parley solve`: the main job. Starts a run for an intent, asks once, follows it to its end.
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import type { Team } from '@parley/node'
 import { type Context, command } from '../../command.ts'
 import { EXIT, type ExitCode } from '../../exit.ts'
 import { Failure } from '../../failure.ts'
@@ -61,7 +62,7 @@ export default command({
     return start(context, {
       intent,
       project,
-      team: file === undefined ? undefined : { file, text: readTextFile(file) },
+      team: file === undefined ? undefined : await readTeam(context, file, readTextFile(file)),
       agent: flags.agent,
       approved: flags.yes,
       ...startChoices(context, flags),
@@ -136,23 +137,35 @@ async function begun({ clock }: Context, api: NodeClient, run: string): Promise<
   return api.runs.show({ run })
 }
 
-export async function start(
-  context: Context,
-  { detach, ...input }: SolveInput & { readonly detach: boolean },
-): Promise<ExitCode> {
+interface ReadTeam {
+  readonly file: string
+  readonly text: string
+  readonly team: Team
+}
+
+/** Mistakes in the file are shown with their lines, before a node is even started. */
+export async function readTeam({ cwd }: Context, file: string, text: string): Promise<ReadTeam> {
+  const { readTeamFile } = await import('../../team-file.ts')
+  return { file, text, team: readTeamFile(text, file, cwd) }
+}
+
+interface Start extends Omit<SolveInput, 'team' | 'environment'> {
+  readonly team: ReadTeam | undefined
+  readonly detach: boolean
+}
+
+export async function start(context: Context, { detach, team: read, ...input }: Start): Promise<ExitCode> {
   if (input.intent === '' || input.intent.length > cliLimits.intentLength) {
     throw new Failure('usage', input.intent === '' ? 'The intent is empty.' : 'The intent is too long.', {
       why: `It must be 1 to ${cliLimits.intentLength} characters.`,
       next: 'parley solve "what you want"',
     })
   }
-  const { readTeamFile } = await import('../../team-file.ts')
-  // Mistakes in the file are shown with their lines, before a node is even started.
-  const team = input.team && readTeamFile(input.team.text, input.team.file, context.cwd)
   const api = await context.connect({ create: true })
   const { startEnvironment } = await import('@parley/node')
-  const environment = startEnvironment(context.env, { team: team || undefined })
-  const { run, warnings } = await api.solve.start({ ...input, environment })
+  const environment = startEnvironment(context.env, { team: read?.team })
+  const sent = read && { team: { file: read.file, text: read.text } }
+  const { run, warnings } = await api.solve.start({ ...input, ...sent, environment })
   for (const each of warnings) remark(context, `${context.terminal.paint('warning', 'warning:')} ${oneLine(each)}`)
   if (detach) {
     const view = await begun(context, api, run)
@@ -169,6 +182,6 @@ export async function start(
     yes: input.approved,
     // The view of the run has the same warnings without line numbers.
     told: warnings.map(each => each.replace(/^line \d+: /, '')),
-    ...(team && { team }),
+    ...(read && { team: read.team }),
   })
 }

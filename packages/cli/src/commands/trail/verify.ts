@@ -1,6 +1,6 @@
 // `parley trail verify`: recomputes every chain, anchor and signature, of the profile's record or of an exported file.
 import { resolve } from 'node:path'
-import type { ExportReport } from '@parley/node'
+import type { verifyExportFile } from '@parley/node'
 import { type Context, command } from '../../command.ts'
 import { EXIT, type ExitCode } from '../../exit.ts'
 import { Failure } from '../../failure.ts'
@@ -66,20 +66,20 @@ export default command({
   },
 })
 
+type ExportReport = Awaited<ReturnType<typeof verifyExportFile>>
+
 async function verifyFile(
   context: Context,
   file: string,
   given: KeyValues,
   heads: readonly ReturnType<typeof headOf>[],
 ): Promise<ExitCode> {
-  const { verifyExport, withFile } = await import('@parley/node')
+  const { verifyExportFile } = await import('@parley/node')
   const keys = await keysOf(given, context.cwd)
-  const report = await withFile(file, source =>
-    verifyExport(source, {
-      ...(keys.length > 0 && { keys }),
-      heads: heads.map(head => ({ ...head, run: head.run as never })),
-    }),
-  )
+  const report = await verifyExportFile(file, {
+    ...(keys.length > 0 && { keys }),
+    heads: heads.map(head => ({ ...head, run: head.run as never })),
+  })
   const { paint } = context.terminal
   print(context, report, () => fileReportLines(report, paint))
   // On stderr, so that a pipe does not hide it: silence would be taken for proof.

@@ -8,7 +8,7 @@ import type { EntryPlace, RunRow } from '../rows.ts'
 import type { Rows } from '../sqlite/sqlite-rows.ts'
 import { Aggregation } from './aggregate.ts'
 import { fetchRecords, fetchWhole, unreadableArchives, type Wanted } from './fetch.ts'
-import { byBytes, fitting, Gathered, pageLimit } from './page.ts'
+import { byBytes, fitting, Gathered, pageLimit, together } from './page.ts'
 import { partialNotes } from './partial.ts'
 import { Candidates, checkFilter, checkPath, planFilter } from './plan.ts'
 import { type PackedReplay, replayPage } from './replay.ts'
@@ -106,6 +106,23 @@ export class Engine {
     const row = this.#rows.run(run)
     const object = row && this.#rows.object(row, id)
     return object && fetchWhole(this.#reader, run, [object]).bytes
+  }
+
+  /** A run of which nothing is filed under a workspace is left out. */
+  *starts(runs: readonly RunId[]): Work<Uint8Array> {
+    const found: Buffer[] = []
+    for (const run of runs) {
+      const row = this.#rows.run(run)
+      const root = row && this.#rows.entry(row, row.rootSeq)
+      if (!row || !root) continue
+      const { bytes, spans } = fetchWhole(this.#reader, run, [root])
+      found.push(bytes)
+      const id = spans[0] && readView(bytes, spans[0])?.body.context
+      const context = typeof id === 'string' ? this.#rows.object(row, id as ObjectId) : undefined
+      if (context) found.push(fetchWhole(this.#reader, run, [context]).bytes)
+      yield
+    }
+    return together(found)
   }
 
   place(run: RunId, seq: number): RecordPlace | undefined {

@@ -55,11 +55,15 @@ export class Gathered {
     return true
   }
 
-  /** All of them in a buffer of their own, which may be handed to another thread. */
   records(): Buffer {
-    const records = Buffer.allocUnsafeSlow(this.#bytes)
-    let at = 0
-    for (const piece of this.#pieces) at += piece.copy(records, at)
-    return records
+    return together(this.#pieces)
   }
+}
+
+/** All of them in a buffer of its own, which may be handed to another thread. */
+export function together(pieces: readonly Buffer[]): Buffer {
+  const all = Buffer.allocUnsafeSlow(pieces.reduce((bytes, { length }) => bytes + length, 0))
+  let at = 0
+  for (const piece of pieces) at += piece.copy(all, at)
+  return all
 }
