@@ -1,7 +1,7 @@
 // A transport as bad as one can be: it drops, delays, repeats and reorders deliveries and loses confirmations, by
 // chance. What it holds back arrives when the world says so, or never.
 import type { Delivery, Transport } from '@parley/kernel'
-import type { Dice } from './random.ts'
+import type { Dice } from '../random.ts'
 
 export interface Weather {
   readonly signals: boolean

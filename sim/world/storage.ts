@@ -15,11 +15,11 @@ import {
 import { type ProposedEntry, stamp } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
 import type { Manifest, StorageManager } from '@parley/trail/testing'
-import { Violation, violated } from './invariants.ts'
-import type { RunModel } from './model.ts'
-import { isOver } from './records.ts'
-import type { Problem } from './rules/rule.ts'
-import { compactedProblem } from './rules/storage.ts'
+import { Violation, violated } from '../checks/invariants.ts'
+import type { RunModel } from '../model/model.ts'
+import { isOver } from '../model/records.ts'
+import type { Problem } from '../rules/rule.ts'
+import { compactedProblem } from '../rules/storage.ts'
 import type { World } from './world.ts'
 
 const TICKS = 1000

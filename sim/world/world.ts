@@ -5,23 +5,20 @@ import { type AgentHandle, type MigrationRequest, type RunHandle, Runtime } from
 import type { StateCacheStore, TrailStore } from '@parley/trail'
 import { CAPABILITIES } from '@parley/trail/events'
 import { openMemoryStore } from '@parley/trail/testing'
-import { difference } from './compare.ts'
-import { type Config, configOf, HOST_DIRECTORY, PEOPLE } from './config.ts'
+import { difference } from '../checks/compare.ts'
+import { type Config, configOf, PEOPLE } from './config.ts'
 import { crashed, type Disks, mended, newDisks } from './disks.ts'
-import { checkState, Violation, violated } from './invariants.ts'
+import { checkState, Violation, violated } from '../checks/invariants.ts'
 import { openKeys } from './keys.ts'
-import type { RunModel } from './model.ts'
-import { overdue } from './overdue.ts'
-import { Dice } from './random.ts'
-import type { WorkspaceModel } from './records.ts'
-import { checkRecovered, checkTwice, deliveredTooOften, notTakenUp, openedRun } from './recovery.ts'
-import { OBSERVERS } from './rules/workspace.ts'
-import { salvageTarget } from './salvage-model.ts'
-import type { Standing } from './standing.ts'
+import type { RunModel } from '../model/model.ts'
+import { needlessWait, overdue } from '../checks/overdue.ts'
+import { Dice } from '../random.ts'
+import { checkRecovered, checkTwice, deliveredTooOften, notTakenUp, openedRun } from '../checks/recovery.ts'
 import { Storage } from './storage.ts'
-import type { Preparation } from './succession-commands.ts'
+import type { Preparation } from '../commands/succession.ts'
+import { standingOf } from './people.ts'
 import { StormyTransport } from './transport.ts'
-import { type Asked, type Tamper, Watch, type Watched } from './watch.ts'
+import { type Asked, type Tamper, Watch, type Watched } from '../checks/watch.ts'
 import { WatchedTrail } from './watched-trail.ts'
 
 const START = 1_772_355_900_000_000 as Ticks
@@ -75,7 +72,7 @@ export class World {
     this.config = { ...configOf(this.dice), ...config }
     const keepsStates = this.config.keptEvery > 0
     this.watch = new Watch(
-      { carriesSignals: this.config.signals, keepsStates, standing: user => this.#standing(user) },
+      { carriesSignals: this.config.signals, keepsStates, standing: user => standingOf(user, this.config.people, this.models) },
       tamper,
     )
     this.#ids = new SeededIds(seed)
@@ -187,25 +184,6 @@ export class World {
         if (!life.over) this.#states.delete(run)
         return Promise.resolve()
       },
-    }
-  }
-
-  #standing(user: string): Standing | undefined {
-    const { people } = this.config
-    if (people === 'anyone') return undefined
-    if (people === 'host')
-      return {
-        state: HOST_DIRECTORY.stateOf(user),
-        holds: capability => HOST_DIRECTORY.holds(user, capability),
-        version: 'always',
-      }
-    const house = [...this.models.values()].findLast(run => run.house && run.root && !run.ended)
-    const known = house?.users.get(user)
-    const capabilities = new Set(known?.capabilities)
-    return {
-      state: known?.state,
-      holds: capability => capabilities.has(capability),
-      version: `${house?.id} ${known?.changes}`,
     }
   }
 
@@ -356,7 +334,8 @@ export class World {
     this.#noteFinished()
     if (begun.life !== this.#life || watch.troubled) return
     if (begun.calm) watch.checkRefusals(this.runtime.house.run)
-    for (const asked of begun.life.asked) this.#checkWaiting(asked)
+    for (const { run, command } of begun.life.asked)
+      violated('W-INT-08 whoever waits for a lock goes on when it is free', needlessWait(watch.model(run), command))
     this.#checkTime()
   }
 
@@ -375,49 +354,6 @@ export class World {
     for (const run of this.openRuns)
       if (!this.watch.recovering.has(run.id))
         violated('W-CLOCK-05 W-HWY-09 W-BUDGET-01 nothing waits after its time', overdue(run, now))
-  }
-
-  /** W-INT-08: only an integration waits, and only while another one holds its target. */
-  #checkWaiting({ run: id, command }: Asked): void {
-    const run = this.watch.model(id)
-    const named = 'source' in command ? command.source : command.type === 'emit' ? command.draft.ref : undefined
-    const source = String(named)
-    const target = run.workspaces.get(salvageTarget(run, source) ?? '')
-    if (!target?.merging || target.merging === source)
-      throw new Violation(
-        'W-INT-08 whoever waits for a lock goes on when it is free',
-        `${command.type} of ${source} waits`,
-      )
-  }
-
-  /** W-TRAIL-19: an agent is shown what it may see, an observer all where that is configured. */
-  checkPage(
-    run: RunModel,
-    reader: WorkspaceModel,
-    entries: readonly { readonly workspace: string | null }[],
-    seen: ReadonlySet<string>,
-  ): void {
-    if (reader.parent === null) return
-    if (this.config.runtime.observersReadGlobally && OBSERVERS.has(reader.role)) return
-    const hidden = entries.find(
-      ({ workspace }) => workspace === null || !(seen.has(workspace) || run.sees(reader, workspace)),
-    )
-    if (hidden)
-      this.watch.fail(
-        new Violation('W-TRAIL-19 a query shows what the reader may see', `${reader.id} saw ${hidden.workspace}`),
-      )
-  }
-
-  /** W-TRAIL-20: a person is shown what is or was their own, everything with the capability for that. */
-  checkUserPage(run: RunModel, user: string, entries: readonly { readonly workspace: string | null }[]): void {
-    const standing = this.#standing(user)
-    if (!standing || standing.holds('view_trail_any')) return
-    const owns = (id: string) => run.workspaces.get(id)?.owners.includes(user) === true
-    const hidden = entries.find(entry => entry.workspace === null || !owns(entry.workspace))
-    if (hidden)
-      this.watch.fail(
-        new Violation('W-TRAIL-20 a person is shown what is their own', `${user} saw ${hidden.workspace}`),
-      )
   }
 
   /** The runtime's own state is what the trail says. */

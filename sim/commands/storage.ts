@@ -1,5 +1,5 @@
 // Housekeeping between all the rest: what is moved, deleted, frozen and signed anew, while runs go on.
-import { isOver } from './records.ts'
+import { isOver } from '../model/records.ts'
 import { anyone, type Scene } from './scene.ts'
 
 /** How often each comes; in worlds without housekeeping nothing comes of it. */

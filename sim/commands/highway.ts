@@ -1,9 +1,10 @@
 // What people do: answer gates and escalations, write to agents, step in, come and go. Late, wrongly, twice or never,
 // as the seed and the state of the world have it.
+import { checkUserPage } from '../checks/pages.ts'
 import type { GateId, SignalId, WorkspaceId } from '@parley/core'
 import type { UserHandle } from '@parley/kernel'
 import { CAPABILITIES } from '@parley/trail/events'
-import { PEOPLE } from './config.ts'
+import { PEOPLE } from '../world/config.ts'
 import { budgetDraft, payload } from './drafts.ts'
 import { escalationAnswer, modifications } from './highway-drafts.ts'
 import { anyone, idOf, type Scene, speak } from './scene.ts'
@@ -134,7 +135,7 @@ export const highwayHandlers: Readonly<Record<keyof typeof highwayCommands, (sce
     const query = dice.pick([{ limit: 3 }, { scope: 'local', workspace, limit: 3 }, { nonsense: 1 }])
     as(scene, dice.pick(PEOPLE), async user => {
       const page = await user.query(run.id as never, query as never)
-      if (page.ok) scene.world.checkUserPage(run, user.id, page.value.entries)
+      if (page.ok) checkUserPage(scene.world, run, user.id, page.value.entries)
     })
   },
   // Somebody who is not the agent of a workspace.

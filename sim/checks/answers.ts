@@ -2,10 +2,10 @@
 // `ok` names what is there, a refusal names its own record or left nothing.
 import type { Result } from '@parley/core'
 import type { EventType } from '@parley/trail/events'
-import type { Command } from '../packages/kernel/src/command.ts'
-import type { RunModel } from './model.ts'
-import { isOver, type WorkspaceModel } from './records.ts'
-import type { Problem } from './rules/rule.ts'
+import type { Command } from '../../packages/kernel/src/command.ts'
+import type { RunModel } from '../model/model.ts'
+import { isOver, type WorkspaceModel } from '../model/records.ts'
+import type { Problem } from '../rules/rule.ts'
 
 /** Entries that record a refusal and change nothing. */
 export const DENIALS: ReadonlySet<EventType> = new Set<EventType>([

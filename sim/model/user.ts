@@ -1,6 +1,6 @@
 // What entries about people mean to the simulator's own model of a house run.
 import type { UserState } from '@parley/trail/events'
-import type { ModelFolds } from './highway-model.ts'
+import type { ModelFolds } from './highway.ts'
 import type { RunModel } from './model.ts'
 
 export const userFolds: ModelFolds = {

@@ -3,7 +3,7 @@
 import { type RuntimeOptions, referenceTaxonomy, type Taxonomy, type UserDirectory } from '@parley/kernel'
 import type { Capability, UserState } from '@parley/trail/events'
 import type { MemoryStoreOptions } from '@parley/trail/testing'
-import type { Dice } from './random.ts'
+import type { Dice } from '../random.ts'
 import type { Weather } from './transport.ts'
 
 export interface Config extends Weather {

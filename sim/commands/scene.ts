@@ -1,10 +1,10 @@
 // Who acts on what: one run of the world, and choices among its workspaces that are mostly sensible and sometimes not.
 import type { WorkspaceId } from '@parley/core'
 import type { AgentHandle } from '@parley/kernel'
-import type { RunModel } from './model.ts'
-import type { Dice } from './random.ts'
-import { isOver, type WorkspaceModel } from './records.ts'
-import type { World } from './world.ts'
+import type { RunModel } from '../model/model.ts'
+import type { Dice } from '../random.ts'
+import { isOver, type WorkspaceModel } from '../model/records.ts'
+import type { World } from '../world/world.ts'
 
 export interface Scene {
   readonly world: World

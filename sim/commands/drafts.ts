@@ -1,9 +1,9 @@
 // What agents hand in: mostly sensible, often enough wrong in one of the ways that the specs name.
 
 import { CONFLICT_TYPES } from '@parley/trail/events'
-import type { RunModel } from './model.ts'
-import type { Dice } from './random.ts'
-import type { WorkspaceModel } from './records.ts'
+import type { RunModel } from '../model/model.ts'
+import type { Dice } from '../random.ts'
+import type { WorkspaceModel } from '../model/records.ts'
 
 type Draft = Record<string, unknown>
 

@@ -1,10 +1,12 @@
 // What must have happened by now (W-CLOCK-05, W-BUDGET-01, -05, -08, W-HWY-09, -22): once everything has come to rest,
 // nothing whose time is over may still wait. The times are computed a second time, from entries alone.
 import type { WorkspaceState } from '@parley/trail/events'
-import type { RunModel } from './model.ts'
-import type { GateModel, Measured, WorkspaceModel } from './records.ts'
-import type { Problem } from './rules/rule.ts'
-import { graceEnd } from './succession-model.ts'
+import type { Command } from '../../packages/kernel/src/command.ts'
+import type { RunModel } from '../model/model.ts'
+import type { GateModel, Measured, WorkspaceModel } from '../model/records.ts'
+import type { Problem } from '../rules/rule.ts'
+import { salvageTarget } from '../model/salvage.ts'
+import { graceEnd } from '../model/succession.ts'
 
 const TICKS = 1000
 
@@ -110,3 +112,12 @@ function overspent(run: RunModel, workspace: WorkspaceModel, now: number): Probl
 
 /** Sums of fractions may differ by their order. */
 const SLACK = 1e-6
+
+/** W-INT-08: only an integration waits, and only while another one holds its target. */
+export function needlessWait(run: RunModel, command: Command): Problem {
+  const named = 'source' in command ? command.source : command.type === 'emit' ? command.draft.ref : undefined
+  const source = String(named)
+  const target = run.workspaces.get(salvageTarget(run, source) ?? '')
+  const held = target?.merging && target.merging !== source
+  return held ? undefined : `${command.type} of ${source} waits`
+}

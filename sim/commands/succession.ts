@@ -1,5 +1,5 @@
 // Workspaces that another agent takes over, and workspaces that are asked to wind down.
-import type { Dice } from './random.ts'
+import type { Dice } from '../random.ts'
 import { above, anyone, idOf, type Scene, someone, speak } from './scene.ts'
 
 /** How often each comes. */

@@ -3,15 +3,15 @@
 import { ParleyError, type Result, type RunId } from '@parley/core'
 import type { Delivery, Notice, Runtime } from '@parley/kernel'
 import type { Appended, Batch } from '@parley/trail/testing'
-import type { Command } from '../packages/kernel/src/command.ts'
+import type { Command } from '../../packages/kernel/src/command.ts'
 import { answerProblem, authorityProblem, DENIALS, isReadable } from './answers.ts'
 import { foldChecked, Violation, violated } from './invariants.ts'
-import { RunModel } from './model.ts'
+import { RunModel } from '../model/model.ts'
 import { markerProblem, type Opened, RECOVERY_ENTRIES } from './recovery.ts'
 import { type Standing, standingProblem } from './standing.ts'
-import { Statistics } from './statistics.ts'
-import { count } from './transport.ts'
-import type { TrailWatcher } from './watched-trail.ts'
+import { Statistics } from '../statistics.ts'
+import { count } from '../world/transport.ts'
+import type { TrailWatcher } from '../world/watched-trail.ts'
 
 /** A rule broken on purpose: what is appended instead of a batch. */
 export type Tamper = (run: RunModel, batch: Batch) => Batch

@@ -3,7 +3,7 @@
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EnvelopePriority, EventBody, EventType } from '@parley/trail/events'
 import type { Tier } from '@parley/trail/testing'
-import { highwayFolds, type ModelFolds } from './highway-model.ts'
+import { highwayFolds, type ModelFolds } from './highway.ts'
 import {
   type CheckpointModel,
   type EnvelopeModel,
@@ -20,10 +20,10 @@ import {
   type UserModel,
   type WorkspaceModel,
 } from './records.ts'
-import { successionFolds } from './succession-model.ts'
-import { topologyFolds } from './topology-model.ts'
-import { userFolds } from './user-model.ts'
-import { workFolds } from './work-model.ts'
+import { successionFolds } from './succession.ts'
+import { topologyFolds } from './topology.ts'
+import { userFolds } from './user.ts'
+import { workFolds } from './work.ts'
 
 export class RunModel {
   readonly id: string

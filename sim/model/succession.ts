@@ -1,6 +1,6 @@
 // What entries about migration and graceful termination mean to the simulator's own model.
 import type { EventBody, WorkspaceState } from '@parley/trail/events'
-import type { ModelFolds } from './highway-model.ts'
+import type { ModelFolds } from './highway.ts'
 import type { RunModel } from './model.ts'
 import type { WorkspaceModel } from './records.ts'
 

@@ -2,9 +2,9 @@
 // is their own.
 import type { Result } from '@parley/core'
 import type { Capability, GateType, UserState } from '@parley/trail/events'
-import type { Command, UserCommand } from '../packages/kernel/src/command.ts'
-import type { RunModel } from './model.ts'
-import type { Problem } from './rules/rule.ts'
+import type { Command, UserCommand } from '../../packages/kernel/src/command.ts'
+import type { RunModel } from '../model/model.ts'
+import type { Problem } from '../rules/rule.ts'
 
 /** How a user stands, and a mark that changes with anything about it. */
 export interface Standing {

@@ -1,19 +1,20 @@
 // What agents and hosts do, one call of the public API each, by weight. Who acts on what is mostly sensible and
 // sometimes not.
 
+import { checkPage } from '../checks/pages.ts'
 import type { CheckpointId, EnvelopeId, GraphId, RightId, TaskId, WorkspaceId } from '@parley/core'
 import type { AgentHandle } from '@parley/kernel'
 import { checkpointDraft, envelopeDraft, payload, taskDrafts, workspaceDraft } from './drafts.ts'
-import { highwayCommands, highwayHandlers } from './highway-commands.ts'
+import { highwayCommands, highwayHandlers } from './highway.ts'
 import { runDraft } from './highway-drafts.ts'
-import type { Dice } from './random.ts'
-import { isOver } from './records.ts'
-import { salvageCommands, salvageHandlers } from './salvage-commands.ts'
+import type { Dice } from '../random.ts'
+import { isOver } from '../model/records.ts'
+import { salvageCommands, salvageHandlers } from './salvage.ts'
 import { above, anyone, anyTask, completed, idOf, leader, root, type Scene, someone, speak } from './scene.ts'
-import { storageCommands, storageHandlers } from './storage-commands.ts'
-import { successionCommands, successionHandlers } from './succession-commands.ts'
-import { teamCommands, teamHandlers } from './team-commands.ts'
-import type { World } from './world.ts'
+import { storageCommands, storageHandlers } from './storage.ts'
+import { successionCommands, successionHandlers } from './succession.ts'
+import { teamCommands, teamHandlers } from './team.ts'
+import type { World } from '../world/world.ts'
 
 /** How often each comes. */
 export const commands = {
@@ -301,7 +302,7 @@ const handlers: Readonly<Record<Exclude<CommandKind, 'start'>, (scene: Scene) =>
       // What it may see may become less while it waits for the answer.
       const seen = new Set(reader && [...scene.run.workspaces.keys()].filter(id => scene.run.sees(reader, id)))
       const page = await agent.query(filter as never)
-      if (page.ok && reader) scene.world.checkPage(scene.run, reader, page.value.entries, seen)
+      if (page.ok && reader) checkPage(scene.world, scene.run, reader, page.value.entries, seen)
     })
   },
   forbidden: scene => {

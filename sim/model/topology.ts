@@ -2,7 +2,7 @@
 // run.
 
 import type { EventBody } from '@parley/trail/events'
-import type { ModelFolds } from './highway-model.ts'
+import type { ModelFolds } from './highway.ts'
 import type { RunModel } from './model.ts'
 import { isOver, type WorkspaceModel } from './records.ts'
 
