@@ -2,11 +2,11 @@
 
 import { type Action, act, type Favours, planOf } from './actions.ts'
 import { Violation, violated } from './checks/invariants.ts'
-import { isOver } from './model/records.ts'
 import { stillWaiting } from './checks/recovery.ts'
+import type { Tamper } from './checks/watch.ts'
+import { isOver } from './model/records.ts'
 import { isOpen } from './model/salvage.ts'
 import type { Statistics } from './statistics.ts'
-import type { Tamper } from './checks/watch.ts'
 import { World } from './world/world.ts'
 
 /** The whole state is compared every so many steps, and after every crash. */

@@ -2,10 +2,10 @@
 // otherwise. Each round everybody does what is to be done next; what needs a human waits, and only that.
 import type { GateId, SignalId, TaskId } from '@parley/core'
 import type { AgentHandle, RunHandle } from '@parley/kernel'
-import { EVERYONE, SECRET } from './world/config.ts'
 import type { RunModel } from './model/model.ts'
-import { Dice } from './random.ts'
 import { isOver, type TaskModel, type WorkspaceModel } from './model/records.ts'
+import { Dice } from './random.ts'
+import { EVERYONE, SECRET } from './world/config.ts'
 import { World } from './world/world.ts'
 
 /** What an agent will do, drawn when it is first seen. */

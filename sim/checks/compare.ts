@@ -5,8 +5,8 @@ import { BUDGET_DIMENSIONS, type Budget } from '@parley/trail/events'
 import type { Run } from '../../packages/kernel/src/run/run.ts'
 import type { Workspace } from '../../packages/kernel/src/workspace/workspace.ts'
 import type { RunModel } from '../model/model.ts'
-import { limitOf } from './overdue.ts'
 import { isOver, type WorkspaceModel } from '../model/records.ts'
+import { limitOf } from './overdue.ts'
 
 export function difference(run: Run, model: RunModel): string | undefined {
   return (

@@ -4,11 +4,11 @@ import { formatTimestamp, type RunId } from '@parley/core'
 import type { ProofReport } from '@parley/kernel'
 import { type ExportReport, verifyExport } from '@parley/trail'
 import type { ByteSource, VerifyExportOptions } from '@parley/trail/testing'
-import { violated } from './invariants.ts'
 import type { RunModel } from '../model/model.ts'
 import type { Dice } from '../random.ts'
 import type { Problem } from '../rules/rule.ts'
 import type { World } from '../world/world.ts'
+import { violated } from './invariants.ts'
 
 export async function exportRun(world: World, dice: Dice): Promise<void> {
   const { watch, config, life } = world

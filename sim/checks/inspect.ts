@@ -3,13 +3,13 @@
 import { canonicalize, type RunId } from '@parley/core'
 import { type Entry, type EntryDraft, Trail, type TrailFilter } from '@parley/trail'
 import { openMemoryCold, type Tier } from '@parley/trail/testing'
-import { violated } from './invariants.ts'
 import type { RunModel } from '../model/model.ts'
-import type { Dice } from '../random.ts'
 import { isOver } from '../model/records.ts'
+import type { Dice } from '../random.ts'
 import type { Problem } from '../rules/rule.ts'
 import { compactedProblem } from '../rules/storage.ts'
 import type { World } from '../world/world.ts'
+import { violated } from './invariants.ts'
 
 const RANKS: Readonly<Record<Tier, number>> = { hot: 0, warm: 1, cold: 2 }
 /** Entries that are asked about one by one. */

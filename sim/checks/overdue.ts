@@ -4,9 +4,9 @@ import type { WorkspaceState } from '@parley/trail/events'
 import type { Command } from '../../packages/kernel/src/command.ts'
 import type { RunModel } from '../model/model.ts'
 import type { GateModel, Measured, WorkspaceModel } from '../model/records.ts'
-import type { Problem } from '../rules/rule.ts'
 import { salvageTarget } from '../model/salvage.ts'
 import { graceEnd } from '../model/succession.ts'
+import type { Problem } from '../rules/rule.ts'
 
 const TICKS = 1000
 

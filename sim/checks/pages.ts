@@ -22,7 +22,9 @@ export function checkPage(
     ({ workspace }) => workspace === null || !(seen.has(workspace) || run.sees(reader, workspace)),
   )
   if (hidden)
-    watch.fail(new Violation('W-TRAIL-19 a query shows what the reader may see', `${reader.id} saw ${hidden.workspace}`))
+    watch.fail(
+      new Violation('W-TRAIL-19 a query shows what the reader may see', `${reader.id} saw ${hidden.workspace}`),
+    )
 }
 
 /** W-TRAIL-20: a person is shown what is or was their own, everything with the capability for that. */

@@ -5,14 +5,14 @@ import { Runtime } from '@parley/kernel'
 import { type Entry, type EntryDraft, Trail, type TrailObject, type TrailStore } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 import { type Batch, type Manifest, openMemoryStore } from '@parley/trail/testing'
+import { RunModel } from '../model/model.ts'
+import { isOver, ticksOf } from '../model/records.ts'
+import { Dice } from '../random.ts'
 import type { Config } from '../world/config.ts'
 import { copied, type Disks } from '../world/disks.ts'
-import { Violation } from './invariants.ts'
 import { openKeys } from '../world/keys.ts'
-import { RunModel } from '../model/model.ts'
-import { Dice } from '../random.ts'
-import { isOver, ticksOf } from '../model/records.ts'
 import { StormyTransport } from '../world/transport.ts'
+import { Violation } from './invariants.ts'
 
 /**
  * What a restart may write before anybody acts: `ready`, directives, deliveries that were on their way, what time has

@@ -4,14 +4,14 @@ import { ParleyError, type Result, type RunId } from '@parley/core'
 import type { Delivery, Notice, Runtime } from '@parley/kernel'
 import type { Appended, Batch } from '@parley/trail/testing'
 import type { Command } from '../../packages/kernel/src/command.ts'
-import { answerProblem, authorityProblem, DENIALS, isReadable } from './answers.ts'
-import { foldChecked, Violation, violated } from './invariants.ts'
 import { RunModel } from '../model/model.ts'
-import { markerProblem, type Opened, RECOVERY_ENTRIES } from './recovery.ts'
-import { type Standing, standingProblem } from './standing.ts'
 import { Statistics } from '../statistics.ts'
 import { count } from '../world/transport.ts'
 import type { TrailWatcher } from '../world/watched-trail.ts'
+import { answerProblem, authorityProblem, DENIALS, isReadable } from './answers.ts'
+import { foldChecked, Violation, violated } from './invariants.ts'
+import { markerProblem, type Opened, RECOVERY_ENTRIES } from './recovery.ts'
+import { type Standing, standingProblem } from './standing.ts'
 
 /** A rule broken on purpose: what is appended instead of a batch. */
 export type Tamper = (run: RunModel, batch: Batch) => Batch

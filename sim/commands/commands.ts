@@ -1,20 +1,20 @@
 // What agents and hosts do, one call of the public API each, by weight. Who acts on what is mostly sensible and
 // sometimes not.
 
-import { checkPage } from '../checks/pages.ts'
 import type { CheckpointId, EnvelopeId, GraphId, RightId, TaskId, WorkspaceId } from '@parley/core'
 import type { AgentHandle } from '@parley/kernel'
+import { checkPage } from '../checks/pages.ts'
+import { isOver } from '../model/records.ts'
+import type { Dice } from '../random.ts'
+import type { World } from '../world/world.ts'
 import { checkpointDraft, envelopeDraft, payload, taskDrafts, workspaceDraft } from './drafts.ts'
 import { highwayCommands, highwayHandlers } from './highway.ts'
 import { runDraft } from './highway-drafts.ts'
-import type { Dice } from '../random.ts'
-import { isOver } from '../model/records.ts'
 import { salvageCommands, salvageHandlers } from './salvage.ts'
 import { above, anyone, anyTask, completed, idOf, leader, root, type Scene, someone, speak } from './scene.ts'
 import { storageCommands, storageHandlers } from './storage.ts'
 import { successionCommands, successionHandlers } from './succession.ts'
 import { teamCommands, teamHandlers } from './team.ts'
-import type { World } from '../world/world.ts'
 
 /** How often each comes. */
 export const commands = {

@@ -2,8 +2,8 @@
 
 import { CONFLICT_TYPES } from '@parley/trail/events'
 import type { RunModel } from '../model/model.ts'
-import type { Dice } from '../random.ts'
 import type { WorkspaceModel } from '../model/records.ts'
+import type { Dice } from '../random.ts'
 
 type Draft = Record<string, unknown>
 

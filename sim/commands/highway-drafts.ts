@@ -1,11 +1,11 @@
 // What runs are started with, and what people hand in: configurations of the highway, answers, changes, limits. Mostly
 // sensible, often enough wrong.
 import { GATE_TYPES, type GateType } from '@parley/trail/events'
+import type { RunModel } from '../model/model.ts'
+import type { GateModel } from '../model/records.ts'
+import type { Dice } from '../random.ts'
 import { PEERS } from '../world/config.ts'
 import { budgetDraft, payload } from './drafts.ts'
-import type { RunModel } from '../model/model.ts'
-import type { Dice } from '../random.ts'
-import type { GateModel } from '../model/records.ts'
 
 type Draft = Record<string, unknown>
 

@@ -1,9 +1,10 @@
 // What people do: answer gates and escalations, write to agents, step in, come and go. Late, wrongly, twice or never,
 // as the seed and the state of the world have it.
-import { checkUserPage } from '../checks/pages.ts'
+
 import type { GateId, SignalId, WorkspaceId } from '@parley/core'
 import type { UserHandle } from '@parley/kernel'
 import { CAPABILITIES } from '@parley/trail/events'
+import { checkUserPage } from '../checks/pages.ts'
 import { PEOPLE } from '../world/config.ts'
 import { budgetDraft, payload } from './drafts.ts'
 import { escalationAnswer, modifications } from './highway-drafts.ts'

@@ -1,9 +1,9 @@
 // Failed workspaces of which something is saved: what their integrators begin, judge, quarrel about and give up.
 import type { CheckpointId } from '@parley/core'
-import { checkpointDraft, conflictReports } from './drafts.ts'
-import type { Dice } from '../random.ts'
 import type { WorkspaceModel } from '../model/records.ts'
 import { isOpen, salvageTarget } from '../model/salvage.ts'
+import type { Dice } from '../random.ts'
+import { checkpointDraft, conflictReports } from './drafts.ts'
 import { anyone, idOf, type Scene, someone, speak } from './scene.ts'
 
 /** How often each comes. */

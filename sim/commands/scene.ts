@@ -2,8 +2,8 @@
 import type { WorkspaceId } from '@parley/core'
 import type { AgentHandle } from '@parley/kernel'
 import type { RunModel } from '../model/model.ts'
-import type { Dice } from '../random.ts'
 import { isOver, type WorkspaceModel } from '../model/records.ts'
+import type { Dice } from '../random.ts'
 import type { World } from '../world/world.ts'
 
 export interface Scene {

@@ -1,10 +1,10 @@
 // What coordinators and delegates do with a team: owners, sight, priorities, groups, budgets, orphans, conflicts; and
 // what hosts measure.
 import type { WorkspaceId } from '@parley/core'
+import { isOver } from '../model/records.ts'
+import type { Dice } from '../random.ts'
 import { PEOPLE } from '../world/config.ts'
 import { budgetDraft, checkpointDraft, conflictReports, envelopeDraft, payload } from './drafts.ts'
-import type { Dice } from '../random.ts'
-import { isOver } from '../model/records.ts'
 import { above, anyone, completed, idOf, leader, type Scene, someone, speak } from './scene.ts'
 
 /** How often each comes. */

@@ -1,8 +1,9 @@
 // What entries about workspaces, signals, mail, rights, checkpoints, tasks and integrations mean to the simulator's own
 // model.
+
+import { countsTowardsTimeout, works } from '../checks/overdue.ts'
 import type { ModelFolds } from './highway.ts'
 import type { RunModel } from './model.ts'
-import { countsTowardsTimeout, works } from '../checks/overdue.ts'
 import { type EnvelopeModel, isOver, ticksOf, type WorkspaceModel } from './records.ts'
 import { abortSalvage, completeSalvage, startSalvage } from './salvage.ts'
 import { moveSuccession, noteFeedback, noteLost, noteRejection, noteTold } from './succession.ts'

@@ -1,7 +1,7 @@
 // Gates: where they open, how they end, that nothing they hold up happens before, that none outlives its subject.
 import type { GateType } from '@parley/trail/events'
-import type { RunModel } from '../model/model.ts'
 import { gateDeadline } from '../checks/overdue.ts'
+import type { RunModel } from '../model/model.ts'
 import { type GateModel, isOver, ticksOf } from '../model/records.ts'
 import { isOpen } from '../model/salvage.ts'
 import { type BatchView, has, type Invariant, type Problem } from './rule.ts'

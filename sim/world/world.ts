@@ -6,19 +6,19 @@ import type { StateCacheStore, TrailStore } from '@parley/trail'
 import { CAPABILITIES } from '@parley/trail/events'
 import { openMemoryStore } from '@parley/trail/testing'
 import { difference } from '../checks/compare.ts'
+import { checkState, Violation, violated } from '../checks/invariants.ts'
+import { needlessWait, overdue } from '../checks/overdue.ts'
+import { checkRecovered, checkTwice, deliveredTooOften, notTakenUp, openedRun } from '../checks/recovery.ts'
+import { type Asked, type Tamper, Watch, type Watched } from '../checks/watch.ts'
+import type { Preparation } from '../commands/succession.ts'
+import type { RunModel } from '../model/model.ts'
+import { Dice } from '../random.ts'
 import { type Config, configOf, PEOPLE } from './config.ts'
 import { crashed, type Disks, mended, newDisks } from './disks.ts'
-import { checkState, Violation, violated } from '../checks/invariants.ts'
 import { openKeys } from './keys.ts'
-import type { RunModel } from '../model/model.ts'
-import { needlessWait, overdue } from '../checks/overdue.ts'
-import { Dice } from '../random.ts'
-import { checkRecovered, checkTwice, deliveredTooOften, notTakenUp, openedRun } from '../checks/recovery.ts'
-import { Storage } from './storage.ts'
-import type { Preparation } from '../commands/succession.ts'
 import { standingOf } from './people.ts'
+import { Storage } from './storage.ts'
 import { StormyTransport } from './transport.ts'
-import { type Asked, type Tamper, Watch, type Watched } from '../checks/watch.ts'
 import { WatchedTrail } from './watched-trail.ts'
 
 const START = 1_772_355_900_000_000 as Ticks
@@ -72,7 +72,11 @@ export class World {
     this.config = { ...configOf(this.dice), ...config }
     const keepsStates = this.config.keptEvery > 0
     this.watch = new Watch(
-      { carriesSignals: this.config.signals, keepsStates, standing: user => standingOf(user, this.config.people, this.models) },
+      {
+        carriesSignals: this.config.signals,
+        keepsStates,
+        standing: user => standingOf(user, this.config.people, this.models),
+      },
       tamper,
     )
     this.#ids = new SeededIds(seed)

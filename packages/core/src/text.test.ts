@@ -1,10 +1,79 @@
-// Globs mean what `matchesGlob` of node:path took them for, and no pattern or name makes them slow.
+// Text for people: names that were probably meant, paths, lines without escapes, globs, and YAML with places.
+
 import { posix } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compileGlobs } from './glob.ts'
-import { globLimits } from './limits.ts'
+import { globLimits, limits } from './limits.ts'
+import { nearest } from './nearest.ts'
+import { pathText, shorten } from './path.ts'
+import { harmless, oneLine } from './plain-text.ts'
 import { unwrap } from './result.ts'
+import { composeYaml, locate, member, plain, readYaml } from './yaml.ts'
+
+const known = ['solve', 'show', 'runs', 'approve', 'prompt', 'paths']
+
+test.each([
+  ['sovle', 'solve'],
+  ['shwo', 'show'],
+  ['promt', 'prompt'],
+  ['Paths', 'paths'],
+  ['aprove', 'approve'],
+])('%s is probably %s', (given, meant) => {
+  expect(nearest(given, known)).toBe(meant)
+})
+
+test.each(['banana', 'x', '', 'resolve it'])('%j is none of them', given => {
+  expect(nearest(given, known)).toBeUndefined()
+})
+
+test.each([
+  [[], 'value'],
+  [['body', 'status'], 'body.status'],
+  [['items', 3, 'name'], 'items[3].name'],
+  [['a b', 'c'], '["a b"].c'],
+  [['body', 'x.y', ''], 'body["x.y"][""]'],
+])('the path %j reads %s', (parts, text) => {
+  expect(pathText(parts)).toBe(text)
+})
+
+test('a long path is cut', () => {
+  expect(pathText(Array.from({ length: 1000 }, () => 'key'))).toHaveLength(limits.messagePathLength)
+})
+
+test('cutting never leaves half a character', () => {
+  expect(shorten('ab😀cd', 4)).toBe('ab\ufffd…')
+  expect(shorten('abcd', 4)).toBe('abcd')
+})
+
+test.each([
+  ['line\nbreak\r\nand\ttab', 'line break and tab'],
+  ['\u001b[31mred\u001b[0m', 'red'],
+  ['\u009b31mred', 'red'],
+  ['\u001b]8;;https://evil.example\u0007link\u001b]8;;\u001b\\', 'link'],
+  ['title\u001b]0;x', 'title'],
+  ['\u001b(0\u001bc clear \u001b', 'clear'],
+  ['nul\0bell\u0007', 'nul bell'],
+  ['safe\u202etxt.exe\u202c', 'safe txt.exe'],
+  ['\u2066iso\u2069\u200e\u061c', 'iso'],
+  ['zero\u200bwidth\ufeff', 'zero width'],
+  ['tag\u{e0041}ged', 'tag ged'],
+  ['Zoë 漢字 👩‍👩‍👧', 'Zoë 漢字 👩‍👩‍👧'],
+  ['\u2028\u2029', ''],
+])('%j is %j in one line', (text, line) => {
+  expect(oneLine(text)).toBe(line)
+})
+
+test('a text keeps its lines and tabs, and nothing else that a terminal obeys', () => {
+  expect(harmless('a\n\tb\u001b[2J\r\u0000\u202ec')).toBe('a\n\tbc')
+})
+
+test('a million characters that could begin an escape are read once', () => {
+  const began = performance.now()
+  for (const piece of ['\u001b]', '\u001b[', '\u001b[1;', '\u001b'])
+    expect(oneLine(piece.repeat(250_000)).length).toBeLessThan(1_000_000)
+  expect(performance.now() - began).toBeLessThan(5_000)
+})
 
 const matches = (pattern: string, path: string) => unwrap(compileGlobs([pattern]))(path)
 
@@ -142,4 +211,63 @@ test('at every bound there is still a matcher', () => {
   expect(matches('*a'.repeat(globLimits.stars), 'a'.repeat(globLimits.stars))).toBe(true)
   expect(matches('{a,b}'.repeat(8), 'abababab')).toBe(true)
   expect(unwrap(compileGlobs(Array.from({ length: 7 }, () => full)))('aaaaaaaab')).toBe(true)
+})
+
+const BOUNDS = { bytes: 1000, tokens: 200, depth: 20, aliasGrowth: 100 }
+
+const TEXT = 'name: one\nlist:\n  - a\n  - { b: 2, c: }\nword: &w yes\nagain: *w\n'
+
+function placeIn(path: readonly (string | number)[], of?: 'key'): string {
+  const { root, place } = readYaml(TEXT, BOUNDS)
+  const { line, column } = place(locate(root!, path, of))
+  return `${line}:${column}`
+}
+
+test('a text becomes plain values', () => {
+  const { root, faults } = readYaml(`\ufeff${TEXT}`, BOUNDS)
+  expect(faults).toEqual([])
+  expect(plain(root!)).toEqual({ name: 'one', list: ['a', { b: 2, c: null }], word: 'yes', again: 'yes' })
+  expect(member(root, 'name')?.value).toEqual({ kind: 'scalar', at: 6, value: 'one' })
+  expect(member(root, 'nobody')).toBeUndefined()
+})
+
+test('every value and every key has its place', () => {
+  expect(placeIn(['name'])).toBe('1:7')
+  expect(placeIn(['name'], 'key')).toBe('1:1')
+  expect(placeIn(['list', 1, 'b'])).toBe('4:10')
+  // One that is left out is at its key, one that an alias repeats where it is used.
+  expect(placeIn(['list', 1, 'c'])).toBe('4:13')
+  expect(placeIn(['again'])).toBe('6:8')
+  // Where there is nothing, what is around it.
+  expect(placeIn(['list', 7, 'x'])).toBe('3:3')
+  expect(placeIn(['list', 1, 'x'], 'key')).toBe('4:5')
+})
+
+test.each([
+  ['too_many_bytes', `a: ${'x'.repeat(1000)}`, 0],
+  ['too_many_tokens', `[${'a,'.repeat(200)}]`, 0],
+  ['too_deep', '['.repeat(30), 20],
+  ['syntax', 'a: [1\n', 6],
+  ['syntax', 'a: !unknown 1\n', 3],
+  ['second_document', 'a: 1\n---\nb: 2\n', 5],
+  ['duplicate_key', 'a: 1\na: 2\n', 5],
+  ['alias_unknown', 'a: *b\n', 3],
+  ['alias_limit', `a: &a ${'x'.repeat(60)}\nb: [*a, *a]\n`, 75],
+  ['half_character', 'a: "\\ud800"\n', 3],
+] as const)('%s is told with its place', (kind, text, at) => {
+  expect(readYaml(text, BOUNDS).faults).toMatchObject([{ kind, at }])
+})
+
+test('what the parser only warns of leaves the values', () => {
+  const { root, faults } = readYaml('a: !unknown 1\n', BOUNDS)
+  expect(faults).toMatchObject([{ kind: 'syntax', warning: true }])
+  expect(plain(root!)).toEqual({ a: '1' })
+})
+
+test('another dialect has the same bounds, and keeps the document for whoever changes it', () => {
+  const composed = composeYaml('a: yes # kept\n', BOUNDS, { version: '1.1' })
+  if ('fault' in composed) throw new Error(composed.fault.kind)
+  expect(composed.document.toJS()).toEqual({ a: true })
+  expect(composed.document.toString()).toBe('a: yes # kept\n')
+  expect(composeYaml('- '.repeat(40), BOUNDS, { version: '1.1' })).toMatchObject({ fault: { kind: 'too_deep' } })
 })

@@ -3,8 +3,8 @@
 import type { Principal } from '@parley/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { callLimits } from '../limits.ts'
+import type { Receiver, Transport } from '../transport/transport.ts'
 import type { Envelope, ProtocolViolation } from '../wire/envelope.ts'
-import type { Receiver, Transport } from './transport.ts'
 
 export interface PairOptions {
   /** Who each end is to the other. */
