@@ -6,17 +6,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as call from '@parley/call'
 import {
-  CALL_CODES,
   CallNode,
   callDefaults,
   callLimits,
   memoryPair,
   OperationRegistry,
   operation,
-  PROFILES,
   type Receiver,
 } from '@parley/call'
 import { expect, onTestFinished, test } from 'vitest'
+import { CALL_CODES } from '../packages/call/src/error.ts'
+import { PROFILES } from '../packages/call/src/profile/profile.ts'
 
 type Envelope = Parameters<Receiver['envelope']>[0]
 

@@ -72,7 +72,7 @@ export const CALL_ENV: readonly Mutant[] = [
     file: 'routing/remote.ts',
     find: "options.abortPolicy !== 'continue-running' && { signal: parent.signal }",
     replace: 'false',
-    tests: 'env.abort.test.ts',
+    tests: 'context.test.ts',
   },
   {
     id: 'CALL-SUB-05-local',
@@ -81,7 +81,7 @@ export const CALL_ENV: readonly Mutant[] = [
     file: 'serve.ts',
     find: 'end(reason.code',
     replace: 'void (reason.code',
-    tests: 'env.abort.test.ts',
+    tests: 'context.test.ts',
   },
   {
     id: 'CALL-SUB-07-end',
@@ -90,7 +90,7 @@ export const CALL_ENV: readonly Mutant[] = [
     file: 'link/link.ts',
     find: 'else if (type !== undefined) this.#requests.ended(id, false)',
     replace: '',
-    tests: 'subscription.kind.test.ts',
+    tests: 'subscription.flow.test.ts',
   },
   {
     id: 'CALL-SUB-07-idle',
@@ -99,7 +99,7 @@ export const CALL_ENV: readonly Mutant[] = [
     file: 'link/link.ts',
     find: 'this.#requests.setIdle(id, callDefaults.unknownIdle)',
     replace: '',
-    tests: 'subscription.kind.test.ts',
+    tests: 'subscription.flow.test.ts',
   },
   {
     id: 'CALL-REG-06-own',
@@ -126,7 +126,7 @@ export const CALL_ENV: readonly Mutant[] = [
     file: 'schema/own-schema.ts',
     find: 'draftProblem(own) ?? patternProblem(own)',
     replace: 'draftProblem(own)',
-    tests: 'schema/own-schema.test.ts',
+    tests: 'schema/untyped-schema.test.ts',
   },
   {
     id: 'CALL-REG-06-reference',
@@ -135,7 +135,7 @@ export const CALL_ENV: readonly Mutant[] = [
     file: 'schema/own-schema.ts',
     find: 'const first = isPlain(own) ? undefined : compileFreely',
     replace: 'const first = isPlain(own) || own !== true ? undefined : compileFreely',
-    tests: 'schema/own-schema.test.ts',
+    tests: 'schema/untyped-schema.test.ts',
   },
   {
     id: 'CALL-ROUTE-06-refused',
@@ -153,6 +153,6 @@ export const CALL_ENV: readonly Mutant[] = [
     file: 'routing/remote.ts',
     find: 'bufferOf(call.options.buffer, callLimits.receiveBufferMost)',
     replace: 'callLimits.receiveBuffer',
-    tests: 'backpressure.test.ts',
+    tests: 'subscription.flow.test.ts',
   },
 ]

@@ -9,7 +9,7 @@ export const CALL: readonly Mutant[] = [
     file: 'discovery.ts',
     find: '(isOpen(route) && !rules.refusal(name, identity))',
     replace: 'true',
-    tests: 'routing/discovery.test.ts',
+    tests: 'routing/access.test.ts',
   },
   {
     id: 'CALL-T61-schema',
@@ -18,7 +18,7 @@ export const CALL: readonly Mutant[] = [
     file: 'discovery.ts',
     find: 'allow(refusal(access, identity) ?? ruled())',
     replace: 'allow(ruled())',
-    tests: 'routing/discovery.test.ts',
+    tests: 'routing/access.test.ts',
   },
   {
     id: 'CALL-DISC-01',
@@ -27,7 +27,7 @@ export const CALL: readonly Mutant[] = [
     file: 'discovery.ts',
     find: 'path === REGISTER && mayRegister(identity) ? undefined : refusal(access, identity)',
     replace: 'path === REGISTER ? undefined : refusal(access, identity)',
-    tests: 'routing/discovery.test.ts',
+    tests: 'routing/access.test.ts',
   },
   {
     id: 'CALL-T63',
@@ -63,7 +63,7 @@ export const CALL: readonly Mutant[] = [
     file: 'node.ts',
     find: "...(options.head && options.alias !== 'head' ? ['head'] : []),\n    ]",
     replace: "'head',\n    ]",
-    tests: 'routing/discovery.test.ts',
+    tests: 'routing/access.test.ts',
   },
   {
     id: 'CALL-T66',
@@ -81,7 +81,7 @@ export const CALL: readonly Mutant[] = [
     file: 'routing/share.ts',
     find: 'own >= Math.max(1, Math.floor(free / 2))',
     replace: 'false',
-    tests: 'routing/share.test.ts',
+    tests: 'routing/access.test.ts',
   },
   {
     id: 'CALL-ROUTE-10',
@@ -90,7 +90,7 @@ export const CALL: readonly Mutant[] = [
     file: 'routing/forward.ts',
     find: 'value: value => {\n      release()\n',
     replace: 'value: value => {\n',
-    tests: 'routing/share.test.ts',
+    tests: 'routing/access.test.ts',
   },
   {
     id: 'CALL-T68',
@@ -126,7 +126,7 @@ export const CALL: readonly Mutant[] = [
     file: 'link/inbound.ts',
     find: 'if (this.#waiting) this.#lastValue = now',
     replace: '',
-    tests: 'backpressure.test.ts',
+    tests: 'subscription.flow.test.ts',
   },
   {
     id: 'CALL-ROUTE-04-caller',
@@ -180,7 +180,7 @@ export const CALL: readonly Mutant[] = [
     file: 'wire/spec.ts',
     find: 'accessRule(access)',
     replace: '',
-    tests: 'hostile-connection.test.ts',
+    tests: 'routing/told.test.ts',
   },
   {
     id: 'CALL-T71',
@@ -252,7 +252,7 @@ export const CALL: readonly Mutant[] = [
     file: 'profile/profile.ts',
     find: "profile.name === 'ops' ? codeOf : String",
     replace: 'codeOf',
-    tests: 'error.test.ts',
+    tests: 'operation.test.ts',
   },
   {
     id: 'CALL-T77',
@@ -261,7 +261,7 @@ export const CALL: readonly Mutant[] = [
     file: 'serve.ts',
     find: 'if (!operation.stream) inbound.limit()',
     replace: '',
-    tests: 'deadline.test.ts',
+    tests: 'env.test.ts',
   },
   {
     id: 'CALL-T77-token',
@@ -270,7 +270,7 @@ export const CALL: readonly Mutant[] = [
     file: 'link/inbound.ts',
     find: 'if (!this.#ended) this.#options.due(this.due(this.#now()))',
     replace: '',
-    tests: 'deadline.test.ts',
+    tests: 'env.test.ts',
   },
   {
     id: 'CALL-T78',
@@ -279,7 +279,7 @@ export const CALL: readonly Mutant[] = [
     file: 'routing/forward.ts',
     find: '...(inbound.deadline !== undefined && { deadline: inbound.deadline }),',
     replace: '...(request.deadline !== undefined && { deadline: request.deadline }),',
-    tests: 'deadline.test.ts',
+    tests: 'env.test.ts',
   },
   {
     id: 'CALL-WIRE-06-broadcast',

@@ -97,7 +97,7 @@ const LINK_MUTANTS: readonly LinkMutant[] = [
     file: 'service/threads.ts',
     find: 'thread.identity !== undefined && thread.identity !== pubkey',
     replace: 'false',
-    tests: 'service/threads.test.ts',
+    tests: 'service/asking.test.ts',
   },
   {
     id: 'ALP-ASK-08-unpinned',
@@ -202,7 +202,7 @@ const LINK_MUTANTS: readonly LinkMutant[] = [
     file: 'server/request.ts',
     find: 'Number(said ?? 0)',
     replace: 'Number(said ?? linkLimits.lineBytes)',
-    tests: 'service/answer.test.ts',
+    tests: 'service/asking.test.ts',
   },
   {
     id: 'ALP-UNIX-07',
@@ -210,7 +210,7 @@ const LINK_MUTANTS: readonly LinkMutant[] = [
     file: 'identity/local.ts',
     find: 'if (holds(home, identity)) return',
     replace: "if (holds(home, identity) || home.endsWith('bob')) return",
-    tests: 'identity/local.test.ts',
+    tests: 'identity/identity.test.ts',
   },
 ]
 

@@ -2,12 +2,12 @@
 // from its own seed and the state of the world, so that a script stays meaningful when parts of it are taken away.
 import type { Ticks } from '@parley/core'
 import { kernelLimits } from '@parley/kernel'
-import { type CommandKind, perform as command, commands } from './commands.ts'
-import type { Disks } from './disks.ts'
-import { exportRun, prove } from './evidence.ts'
-import { inspect } from './inspect.ts'
+import { exportRun, prove } from './checks/evidence.ts'
+import { inspect } from './checks/inspect.ts'
+import { type CommandKind, perform as command, commands } from './commands/commands.ts'
 import { Dice } from './random.ts'
-import { turn, type World } from './world.ts'
+import type { Disks } from './world/disks.ts'
+import { turn, type World } from './world/world.ts'
 
 const events = {
   advance: 7,

@@ -1,13 +1,13 @@
 // Runs a script of actions in a world and says how it ended: a summary, or the invariant that broke and where.
 
 import { type Action, act, type Favours, planOf } from './actions.ts'
-import { Violation, violated } from './invariants.ts'
-import { isOver } from './records.ts'
-import { stillWaiting } from './recovery.ts'
-import { isOpen } from './salvage-model.ts'
+import { Violation, violated } from './checks/invariants.ts'
+import { stillWaiting } from './checks/recovery.ts'
+import type { Tamper } from './checks/watch.ts'
+import { isOver } from './model/records.ts'
+import { isOpen } from './model/salvage.ts'
 import type { Statistics } from './statistics.ts'
-import type { Tamper } from './watch.ts'
-import { World } from './world.ts'
+import { World } from './world/world.ts'
 
 /** The whole state is compared every so many steps, and after every crash. */
 const COMPARED_EVERY = 25

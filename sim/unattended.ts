@@ -2,11 +2,11 @@
 // otherwise. Each round everybody does what is to be done next; what needs a human waits, and only that.
 import type { GateId, SignalId, TaskId } from '@parley/core'
 import type { AgentHandle, RunHandle } from '@parley/kernel'
-import { EVERYONE, SECRET } from './config.ts'
-import type { RunModel } from './model.ts'
+import type { RunModel } from './model/model.ts'
+import { isOver, type TaskModel, type WorkspaceModel } from './model/records.ts'
 import { Dice } from './random.ts'
-import { isOver, type TaskModel, type WorkspaceModel } from './records.ts'
-import { World } from './world.ts'
+import { EVERYONE, SECRET } from './world/config.ts'
+import { World } from './world/world.ts'
 
 /** What an agent will do, drawn when it is first seen. */
 interface Plan {

@@ -1,7 +1,8 @@
 // Time and budgets: nothing runs out before its time, warnings come once, a limit that is reached ends the work.
-import type { RunModel } from '../model.ts'
-import { consumed, limitOf, timeoutAt, wallTime, works } from '../overdue.ts'
-import { ticksOf } from '../records.ts'
+
+import { consumed, limitOf, timeoutAt, wallTime, works } from '../checks/overdue.ts'
+import type { RunModel } from '../model/model.ts'
+import { ticksOf } from '../model/records.ts'
 import { has, type Invariant } from './rule.ts'
 
 export const budgetRules: readonly Invariant[] = [

@@ -1,5 +1,5 @@
 // Conflicts: where they are found, how they are settled, and that nothing with an open one is merged.
-import type { RunModel } from '../model.ts'
+import type { RunModel } from '../model/model.ts'
 import { type Invariant, type Problem, touched } from './rule.ts'
 
 export const conflictRules: readonly Invariant[] = [

@@ -1,5 +1,5 @@
 // Escalations and injections: what agents ask people, and what people write to agents.
-import { isOver, ticksOf } from '../records.ts'
+import { isOver, ticksOf } from '../model/records.ts'
 import { has, type Invariant } from './rule.ts'
 
 export const escalationRules: readonly Invariant[] = [

@@ -1,9 +1,9 @@
 // Gates: where they open, how they end, that nothing they hold up happens before, that none outlives its subject.
 import type { GateType } from '@parley/trail/events'
-import type { RunModel } from '../model.ts'
-import { gateDeadline } from '../overdue.ts'
-import { type GateModel, isOver, ticksOf } from '../records.ts'
-import { isOpen } from '../salvage-model.ts'
+import { gateDeadline } from '../checks/overdue.ts'
+import type { RunModel } from '../model/model.ts'
+import { type GateModel, isOver, ticksOf } from '../model/records.ts'
+import { isOpen } from '../model/salvage.ts'
 import { type BatchView, has, type Invariant, type Problem } from './rule.ts'
 
 const NONE = { on: false, timeout: null, fallback: 'reject' } as const

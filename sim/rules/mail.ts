@@ -1,8 +1,8 @@
 // Envelopes and port rights: acceptance, order, delivery once, receipts, what can no longer arrive, consumption.
 import type { EntryDraft } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
-import type { RunModel } from '../model.ts'
-import { isOver } from '../records.ts'
+import type { RunModel } from '../model/model.ts'
+import { isOver } from '../model/records.ts'
 import { has, type Invariant, touched } from './rule.ts'
 import { OBSERVERS } from './workspace.ts'
 

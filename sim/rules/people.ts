@@ -1,6 +1,6 @@
 // Users in the house run: only the ten transitions, capabilities given once and taken once.
 import type { UserState } from '@parley/trail/events'
-import type { RunModel } from '../model.ts'
+import type { RunModel } from '../model/model.ts'
 import type { Invariant, Problem } from './rule.ts'
 
 export const peopleRules: readonly Invariant[] = [

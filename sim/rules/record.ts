@@ -1,7 +1,8 @@
 // What holds of every entry, whatever it says: time, identity, filing, actors, the end of a run.
-import { PEOPLE } from '../config.ts'
-import type { RunModel } from '../model.ts'
-import { isOver } from '../records.ts'
+
+import type { RunModel } from '../model/model.ts'
+import { isOver } from '../model/records.ts'
+import { PEOPLE } from '../world/config.ts'
 import type { Invariant } from './rule.ts'
 
 /** Fields that bring a new id into the world. */

@@ -2,7 +2,7 @@
 // asked. Each question is answered with nothing, or with what is wrong.
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
-import type { RunModel } from '../model.ts'
+import type { RunModel } from '../model/model.ts'
 
 export type Problem = string | undefined
 

@@ -1,8 +1,8 @@
 // Salvage: of what, into what, one at a time; that the source and its task stay as they are; that nothing is merged
 // over a conflict.
 import type { EventBody } from '@parley/trail/events'
-import type { RunModel } from '../model.ts'
-import { isOpen, salvageTarget } from '../salvage-model.ts'
+import type { RunModel } from '../model/model.ts'
+import { isOpen, salvageTarget } from '../model/salvage.ts'
 import { strangeOverlap } from './conflict.ts'
 import type { Invariant, Problem } from './rule.ts'
 

@@ -1,6 +1,6 @@
 // Signals: who may emit, where they go, in which order, how often.
 import type { SignalType } from '@parley/trail/events'
-import type { RunModel } from '../model.ts'
+import type { RunModel } from '../model/model.ts'
 import { type Invariant, touched } from './rule.ts'
 import { OBSERVERS } from './workspace.ts'
 

@@ -5,8 +5,8 @@ import { canonicalize } from '@parley/core'
 import type { EntryDraft } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 import type { Manifest } from '@parley/trail/testing'
-import type { RunModel } from '../model.ts'
-import { isOver } from '../records.ts'
+import type { RunModel } from '../model/model.ts'
+import { isOver } from '../model/records.ts'
 import type { Invariant, Problem } from './rule.ts'
 
 /** W-TRAIL-27, column C of the registry, written down a second time. */

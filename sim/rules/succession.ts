@@ -1,7 +1,7 @@
 // Migration and graceful termination: who takes over what, and when a grace is over.
 import type { EventBody } from '@parley/trail/events'
-import { ticksOf } from '../records.ts'
-import { graceEnd } from '../succession-model.ts'
+import { ticksOf } from '../model/records.ts'
+import { graceEnd } from '../model/succession.ts'
 import { has, type Invariant } from './rule.ts'
 import { OBSERVERS } from './workspace.ts'
 

@@ -1,7 +1,7 @@
 // Checkpoints, tasks and integrations.
 import type { EventBody, TaskStatus } from '@parley/trail/events'
-import type { RunModel } from '../model.ts'
-import { isOver, type TaskModel } from '../records.ts'
+import type { RunModel } from '../model/model.ts'
+import { isOver, type TaskModel } from '../model/records.ts'
 import { has, type Invariant, touched } from './rule.ts'
 
 /** W-TASK-04, written down a second time. */

@@ -1,6 +1,6 @@
 // The tree and who belongs to whom: cascades, orphans, owners, causes, sight.
-import type { RunModel } from '../model.ts'
-import { isOver, type WorkspaceModel } from '../records.ts'
+import type { RunModel } from '../model/model.ts'
+import { isOver, type WorkspaceModel } from '../model/records.ts'
 import { type BatchView, has, type Invariant } from './rule.ts'
 
 export const topologyRules: readonly Invariant[] = [

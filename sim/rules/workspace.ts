@@ -1,7 +1,7 @@
 // Workspaces: creation, containment, the state machine, the tree, suspension, the end of a run.
 import type { WorkspaceState } from '@parley/trail/events'
-import type { RunModel } from '../model.ts'
-import { isOver, type WorkspaceModel } from '../records.ts'
+import type { RunModel } from '../model/model.ts'
+import { isOver, type WorkspaceModel } from '../model/records.ts'
 import { has, type Invariant, touched } from './rule.ts'
 
 /** W-LIFE-02, written down a second time: the 22 pairs. */

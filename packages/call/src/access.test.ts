@@ -1,13 +1,11 @@
 import type { AccessControl, Principal } from '@parley/core'
 import { expect, test } from 'vitest'
 import { accessRule, PathRules, refusal } from './access.ts'
-import { OperationRegistry } from './registry.ts'
-import { listed, principal, spec, TestHead } from './testing/head.ts'
+import { listed, principal, registryWith, spec, TestHead } from './testing/head.ts'
 
 /** The code with which a caller's request of an operation with this block is answered; undefined for an answer. */
 async function answerTo(access: AccessControl, as?: Principal): Promise<string | undefined> {
-  const registry = new OperationRegistry()
-  registry.register(spec('/test/it', access), () => 'done')
+  const registry = registryWith(spec('/test/it', access), () => 'done')
   const link = await new TestHead({ registry }).join(as ? { as } : {})
   const { result } = await link.callEnvelope('/test/it')
   return result.ok ? undefined : `${result.error.code}: ${result.error.message}`
@@ -71,8 +69,7 @@ test('CALL-ACL-04 a refusal names what is missing only where that is asked for',
 })
 
 test('CALL-T38 what a payload says of its sender gives no rights', async () => {
-  const registry = new OperationRegistry()
-  registry.register(spec('/test/admin', { requiredScopes: ['admin'] }), () => 'done')
+  const registry = registryWith(spec('/test/admin', { requiredScopes: ['admin'] }), () => 'done')
   registry.register(spec('/test/open'), (_input, { identity, forwardedFor, trusted }) => ({
     identity: identity?.id,
     forwardedFor,
@@ -95,11 +92,16 @@ test('CALL-T38 what a payload says of its sender gives no rights', async () => {
   // CALL-ACL-05: the claim is kept for audit.
   peer.send('call.requested', 'r3', { name: '/test/open', input: null, ...lies })
   expect((await peer.next()).payload).toEqual({ identity: 'caller', forwardedFor: claim, trusted: false })
+  // CALL-EVT-03: a claim that is malformed, and what nobody knows, are ignored.
+  peer.send('call.requested', 'r4', { name: '/test/open', identity: 'root', forwarded_for: 5, surprise: {} })
+  expect((await peer.next()).payload).toEqual({ identity: 'caller', trusted: false })
 })
 
 test('CALL-ACL-06 a token that is known replaces the identity of the link for that request; one that is not changes nothing', async () => {
-  const registry = new OperationRegistry()
-  registry.register(spec('/test/who', { requiredScopesAny: ['user', 'admin'] }), (_input, { identity }) => identity?.id)
+  const registry = registryWith(
+    spec('/test/who', { requiredScopesAny: ['user', 'admin'] }),
+    (_input, { identity }) => identity?.id,
+  )
   registry.register(spec('/test/admin', { requiredScopes: ['admin'] }), () => 'done')
   const identities = {
     byFingerprint: async () => undefined,
@@ -109,15 +111,12 @@ test('CALL-ACL-06 a token that is known replaces the identity of the link for th
   await expect(link.call('/test/admin', null, { authToken: 'good' })).resolves.toBe('done')
   await expect(link.call('/test/who', null, { authToken: 'good' })).resolves.toBe('boss')
   await expect(link.call('/test/who', null, { authToken: 'bad' })).resolves.toBe('caller')
-  await expect(link.call('/test/admin', null, { authToken: 'bad' })).rejects.toMatchObject({
-    code: 'FORBIDDEN',
-  })
+  await expect(link.call('/test/admin', null, { authToken: 'bad' })).rejects.toMatchObject({ code: 'FORBIDDEN' })
   await expect(link.call('/test/who')).resolves.toBe('caller')
 })
 
 test('CALL-T41 a path rule and the block of the operation must both be satisfied', async () => {
-  const registry = new OperationRegistry()
-  registry.register(spec('/bash/exec', { requiredScopes: ['dev'] }), () => 'done')
+  const registry = registryWith(spec('/bash/exec', { requiredScopes: ['dev'] }), () => 'done')
   const head = new TestHead({ pathRules: [{ pattern: '/*/bash/*', access: { requiredScopes: ['shell'] } }] })
   await head.worker('dev1', { registry, headIs: principal('head', ['dev']) })
   for (const [scopes, code] of [
@@ -135,16 +134,13 @@ test('CALL-T41 a path rule and the block of the operation must both be satisfied
 test.each(['/agent/chat', '/head/agent/chat', '/agent/*', '/head/*', '/*/agent/*'])(
   'CALL-ACL-08 the rule %s holds for an operation of the node under both of its names',
   async pattern => {
-    const registry = new OperationRegistry()
-    registry.register(spec('/agent/chat'), () => 'done')
+    const registry = registryWith(spec('/agent/chat'), () => 'done')
     const head = new TestHead({ registry, pathRules: [{ pattern, access: { requiredScopes: ['chat'] } }] })
     const stranger = await head.join({ as: principal('stranger') })
     const friend = await head.join({ as: principal('friend', ['chat']) })
     for (const path of ['/agent/chat', '/head/agent/chat']) {
       await expect(stranger.call(path)).rejects.toMatchObject({ code: 'FORBIDDEN' })
-      await expect(stranger.call('/services/schema', { name: path })).rejects.toMatchObject({
-        code: 'FORBIDDEN',
-      })
+      await expect(stranger.call('/services/schema', { name: path })).rejects.toMatchObject({ code: 'FORBIDDEN' })
       await expect(friend.call(path)).resolves.toBe('done')
     }
     expect(await listed(friend)).toContain('/agent/chat')
@@ -160,13 +156,8 @@ test.each([
   ['/head/fs/*', undefined],
   ['/dev1/*', undefined],
 ])('CALL-T84 on a node without an alias the rule %s holds as on any node, or not', async (pattern, code) => {
-  const registry = new OperationRegistry()
-  registry.register(spec('/fs/readFile'), () => 'text')
-  const node = new TestHead({
-    registry,
-    head: false,
-    pathRules: [{ pattern, access: { requiredScopes: ['fs'] } }],
-  })
+  const registry = registryWith(spec('/fs/readFile'), () => 'text')
+  const node = new TestHead({ registry, head: false, pathRules: [{ pattern, access: { requiredScopes: ['fs'] } }] })
   const link = await node.join({ as: principal('stranger') })
   const { result } = await link.callEnvelope('/fs/readFile')
   expect(result.ok ? undefined : result.error.code).toBe(code)
@@ -185,10 +176,9 @@ test('CALL-ACL-08 a rule holds for registration too', async () => {
 })
 
 test('CALL-ACL-08 rules are swapped as a whole: a bad set changes nothing, calls under way go on', async () => {
-  const registry = new OperationRegistry()
   const { promise, resolve } = Promise.withResolvers<void>()
   const started = Promise.withResolvers<void>()
-  registry.register(spec('/test/slow'), async () => {
+  const registry = registryWith(spec('/test/slow'), async () => {
     started.resolve()
     await promise
     return 'done'

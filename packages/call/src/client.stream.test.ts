@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { Cursor } from './client/resume.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
-import { operation } from './operation.ts'
+import { type OperationMap, operation } from './operation.ts'
 import { clientOf, Outage, serverAndClient } from './testing/outage.ts'
 
 const half = () => 0.5
@@ -234,10 +234,8 @@ test('a signal ends a subscription, running or waiting, without an error', async
 
 test('a subscription that waits too long fails: never sent UNAVAILABLE, sent before TIMEOUT', async () => {
   const { map } = operations(1)
-  const clock = new ManualClock()
-  const server = await Outage.start('tcp', { operations: map }, clock)
   const backoff = { base: 1e6, most: 1e6 }
-  const { client, states } = clientOf<typeof map>({ dial: server.dial, clock, random: half, backoff })
+  const { clock, server, client, states } = await serverAndClient('tcp', map, { backoff })
   const options = { resume, idleTimeout: 1000 }
   const before = client.subscribe('count', 'hold', { after: 0 }, options)[Symbol.asyncIterator]()
   await before.next()
@@ -260,10 +258,8 @@ test('a subscription that waits too long fails: never sent UNAVAILABLE, sent bef
 
 test('what a stream may take in all and between two values holds across a reconnect', async () => {
   const { map, opened } = operations(1)
-  const clock = new ManualClock()
-  const server = await Outage.start('tcp', { operations: map }, clock)
   const backoff = { base: 1000, most: 1000 }
-  const { client, states } = clientOf<typeof map>({ dial: server.dial, clock, random: half, backoff })
+  const { clock, server, client, states } = await serverAndClient('tcp', map, { backoff })
   const options = { resume, idleTimeout: 1000, timeout: 3000, type: 'subscription' } as const
   const iterator = client.subscribe('count', 'hold', { after: 0 }, options)[Symbol.asyncIterator]()
   const values = [(await iterator.next()).value]
@@ -308,9 +304,7 @@ test('a stream that its operation fails is not opened again, cursor or not', asy
 
 test('CALL-SUB-07: a subscription that is called is cancelled with its first value where its type is known', async () => {
   const { map, ended } = operations(1)
-  const clock = new ManualClock()
-  const server = await Outage.start('unix', { operations: map }, clock)
-  const { client } = clientOf({ dial: server.dial, clock })
+  const { client } = await serverAndClient<OperationMap>('unix', map)
   expect(await client.call('count', 'hold', { after: 6 }, { type: 'subscription' })).toBe(7)
   await expect.poll(() => ended).toEqual([6])
 })
@@ -332,7 +326,7 @@ test('a consumer that is too slow for its buffer of 1,024 gets those values and 
 
 test.each(['cursor', 'input'] as const)('a function for %s that throws fails its subscription only', async which => {
   const { map } = operations(1)
-  const { clock, server, client, states } = await serverAndClient('unix', map)
+  const { clock, server, client, states } = await serverAndClient<OperationMap>('unix', map)
   const broken = {
     ...resume,
     [which]: () => {
@@ -351,16 +345,13 @@ test.each(['cursor', 'input'] as const)('a function for %s that throws fails its
 
 test('CALL-SUB-07: a query that is subscribed to ends after its value where its type is known', async () => {
   const spec = { inputSchema: Type.Unknown(), outputSchema: Type.Integer(), accessControl: {} }
-  const map = {
-    '/test/seven': operation({ ...spec, name: '/test/seven', opType: 'query' }, () => 7),
-  }
-  const clock = new ManualClock()
-  const server = await Outage.start('unix', { operations: map }, clock)
-  const { client } = clientOf({ dial: server.dial, clock })
+  const map = { '/test/seven': operation({ ...spec, name: '/test/seven', opType: 'query' }, () => 7) }
+  const { client } = await serverAndClient<OperationMap>('unix', map)
   const byOption: unknown[] = []
   for await (const value of client.subscribe('test', 'seven', null, { type: 'query' })) byOption.push(value)
   await client.describe('test', 'seven')
   const bySpec: unknown[] = []
   for await (const value of client.subscribe('test', 'seven', null)) bySpec.push(value)
   expect([byOption, bySpec]).toEqual([[7], [7]])
+  expect(client.link!.pendingCount).toBe(0)
 })

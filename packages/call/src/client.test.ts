@@ -97,11 +97,7 @@ test('a call that finds no connection in its time fails UNAVAILABLE, and nothing
   const short = client.invoke('test', 'echo', 2, { timeout: 1000 })
   await states.next('waiting')
   await server.start()
-  const unavailable = {
-    code: 'UNAVAILABLE',
-    retryable: true,
-    message: expect.stringContaining('nothing was'),
-  }
+  const unavailable = { code: 'UNAVAILABLE', retryable: true, message: expect.stringContaining('nothing was') }
   clock.advance(999)
   expect(client.waitingCount).toBe(2)
   clock.advance(1)
@@ -178,14 +174,7 @@ test.each([
   { known: 'from its spec', options: {} },
 ])('CALL-ERR-04: a query is sent again where its caller asks for it, known $known', async ({ options }) => {
   const { map, ran, until } = operations()
-  const clock = new ManualClock()
-  const server = await Outage.start('tcp', { operations: map }, clock)
-  const { client, states } = clientOf<typeof map>({
-    dial: server.dial,
-    clock,
-    random: half,
-    retryQueries: true,
-  })
+  const { clock, server, client, states } = await serverAndClient('tcp', map, { retryQueries: true })
   const answer = client.invoke('hold', 'query', 1, options)
   const unasked = client.invoke('hold', 'query', 1, { ...options, retryQueries: false })
   await until(2)

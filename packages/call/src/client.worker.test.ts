@@ -5,7 +5,7 @@ import type { Client } from './client.ts'
 import type { ResponseEnvelope } from './index.ts'
 import { operation } from './operation.ts'
 import { OperationRegistry } from './registry.ts'
-import { clientOf, Outage } from './testing/outage.ts'
+import { clientOf, Outage, serverAndClient } from './testing/outage.ts'
 import type { Transport } from './transport/transport.ts'
 
 const half = () => 0.5
@@ -151,18 +151,14 @@ test('CALL-ROUTE-06: a worker whose alias another one of its identity takes is c
   expect(reason).toBe('another worker of the same identity has registered as dev1')
   expect(older.states.all.map(({ kind }) => kind)).toEqual(['connecting', 'connected', 'closed'])
   const call = await older.client.invoke('test', 'echo', 1)
-  expect(call.result).toMatchObject({
-    error: { code: 'UNAVAILABLE', message: expect.stringContaining(reason) },
-  })
+  expect(call.result).toMatchObject({ error: { code: 'UNAVAILABLE', message: expect.stringContaining(reason) } })
   clock.advance(3_600_000)
   await Promise.resolve()
   expect([head.accepted, head.node.workers, newer.client.state.kind]).toEqual([2, ['dev1'], 'connected'])
 })
 
 test('CALL-EVT-02: a client that does not know how its peer spells finds out before its first call', async () => {
-  const clock = new ManualClock()
-  const server = await Outage.start('tcp', { operations: fs }, clock)
-  const { client } = clientOf<typeof fs>({ dial: server.dial, clock, profile: 'auto' })
+  const { client } = await serverAndClient('tcp', fs, { profile: 'auto' })
   expect(await client.call('fs', 'read', { path: 'a' })).toBe('the text of a')
 })
 
@@ -176,12 +172,7 @@ test('the compiler knows services, operations, inputs and outputs from the map o
     'fs',
     'watch',
     { path: 'a' },
-    {
-      resume: {
-        cursor: ({ version }) => version,
-        input: (input, after) => ({ ...input, after: Number(after) }),
-      },
-    },
+    { resume: { cursor: ({ version }) => version, input: (input, after) => ({ ...input, after: Number(after) }) } },
   ))
     expectTypeOf(value).toEqualTypeOf<{ version: number }>()
   expectTypeOf<Parameters<Client<typeof fs>['describe']>>().toEqualTypeOf<[service: string, op: string]>()

@@ -1,5 +1,5 @@
 // Where an operation runs is a matter of assembly (CALL-ENV-03, -05, -06): the same code gets the same results from a
-// registry in its own process and from one behind a socket. Aborts that go along with a call are in env.abort.test.ts.
+// registry in its own process and from one behind a socket. Aborts that go along with a call are in context.test.ts.
 import { ManualClock, Type } from '@parley/core'
 import { expect, test } from 'vitest'
 import { type BoundEnv, EnvAssembly } from './env.ts'
@@ -9,7 +9,7 @@ import { OperationRegistry } from './registry.ts'
 import { ResponseEnvelope } from './response.ts'
 import { remote } from './routing/remote.ts'
 import { local } from './serve.ts'
-import { collect, spec, TestHead } from './testing/head.ts'
+import { collect, registryWith, spec, TestHead } from './testing/head.ts'
 import { peered, turn, until } from './testing/peer.ts'
 import type { Envelope } from './wire/envelope.ts'
 
@@ -27,9 +27,8 @@ class Log {
 }
 
 function fileSystem(log: Log): OperationRegistry {
-  const registry = new OperationRegistry()
   const Path = Type.Object({ path: Type.String() })
-  registry.register({ ...spec('/fs/readFile'), inputSchema: Path }, input => {
+  const registry = registryWith({ ...spec('/fs/readFile'), inputSchema: Path }, input => {
     log.note('readFile')
     const { path } = input as { path: string }
     if (path === 'gone') throw new CallError('GONE', `no ${path}`, { retryable: true, details: { path } })
@@ -149,7 +148,9 @@ async function experiences(env: BoundEnv, clock: ManualClock, log: Log): Promise
   }
   const hanging = answer(env.invoke('fs', 'hang', null, { deadline: now() + 500 }))
   await log.until('hang')
-  clock.advance(500)
+  clock.advance(499)
+  seen.beforeDeadline = await Promise.race([hanging, turn()])
+  clock.advance(1)
   seen.deadline = await hanging
   await log.until('hang was told')
   const drops: unknown[] = []
@@ -178,11 +179,12 @@ test('CALL-T62 a namespace moves from a registry to another node by assembly alo
   expect(seen).toMatchObject({
     read: { value: { path: 'a', lines: [1, null, 'x'] } },
     failed: { code: 'GONE', retryable: true, details: { path: 'gone' } },
-    wrongInput: { code: 'INVALID_INPUT', details: { errors: [{ path: '/path' }] } },
+    wrongInput: { code: 'INVALID_INPUT', retryable: false, details: { errors: [{ path: '/path' }] } },
     undefinedMember: { value: { words: ['a', null] } },
     otherMember: { code: 'INVALID_INPUT', details: { errors: [expect.anything()] } },
     date: { code: 'INVALID_INPUT', retryable: false },
-    missing: { code: 'NOT_FOUND', message: 'operation not found: /fs/writeFile' },
+    missing: { code: 'NOT_FOUND', retryable: false, message: 'operation not found: /fs/writeFile' },
+    noPath: { code: 'INVALID_INPUT', retryable: false },
     nothing: { value: null },
     later: { value: null },
     envelope: { value: null },
@@ -191,17 +193,14 @@ test('CALL-T62 a namespace moves from a registry to another node by assembly alo
     watch: { seen: [1, null, { two: 2 }] },
     torn: { seen: [1], code: 'INTERNAL', message: 'torn' },
     missingStream: { seen: [], code: 'NOT_FOUND' },
-    invokedStream: {
-      code: 'INVALID_OPERATION_TYPE',
-      retryable: false,
-      message: '/fs/watch is a subscription',
-    },
+    invokedStream: { code: 'INVALID_OPERATION_TYPE', retryable: false, message: '/fs/watch is a subscription' },
     begunByCrossing: [],
     subscribedQuery: { seen: [], code: 'INVALID_OPERATION_TYPE', retryable: false },
     'invoked at true': { code: 'TIMEOUT' },
     'subscribed at true': { seen: [], code: 'TIMEOUT' },
     'invoked at false': { code: 'INVALID_INPUT' },
     'subscribed at false': { seen: [], code: 'INVALID_INPUT' },
+    beforeDeadline: undefined,
     deadline: { code: 'TIMEOUT', retryable: true },
     streamDeadline: { seen: [1], code: 'TIMEOUT', retryable: true },
     byDefault: { code: 'TIMEOUT', retryable: true },
@@ -223,8 +222,7 @@ test('CALL-ENV-05 a type is asked for once on a link, and not at all where a wor
     expect((await reading).result.ok).toBe(true)
   }
 
-  const registry = new OperationRegistry()
-  registry.register(spec('/fs/read'), () => 'text')
+  const registry = registryWith(spec('/fs/read'), () => 'text')
   registry.register(spec('/fs/watch', {}, 'subscription'), async function* () {
     yield 1
   })
@@ -235,12 +233,8 @@ test('CALL-ENV-05 a type is asked for once on a link, and not at all where a wor
   const { env: own } = head.node
   expect((await own.invoke('dev1', 'fs/read')).unwrap()).toBe('text')
   expect(await collect(own.subscribe('dev1', 'fs/watch'))).toEqual([1])
-  expect((await own.invoke('dev1', 'fs/watch')).result).toMatchObject({
-    error: { code: 'INVALID_OPERATION_TYPE' },
-  })
-  await expect(collect(own.subscribe('dev1', 'fs/read'))).rejects.toMatchObject({
-    code: 'INVALID_OPERATION_TYPE',
-  })
+  expect((await own.invoke('dev1', 'fs/watch')).result).toMatchObject({ error: { code: 'INVALID_OPERATION_TYPE' } })
+  await expect(collect(own.subscribe('dev1', 'fs/read'))).rejects.toMatchObject({ code: 'INVALID_OPERATION_TYPE' })
   const asked = received.slice(before).map(({ payload }) => (payload as { name: string }).name)
   expect(asked).toEqual(['/fs/read', '/fs/watch'])
 })
@@ -265,18 +259,18 @@ test('CALL-ENV-05 a peer that does not tell its types is called all the same, an
 })
 
 test('CALL-ENV-03 a key is a node where operations are service/op, and a namespace elsewhere', async () => {
-  const registry = new OperationRegistry()
-  registry.register(spec('/text/upper'), input => String(input).toUpperCase())
+  const registry = registryWith(spec('/text/upper'), input => String(input).toUpperCase())
   const head = new TestHead({ registry })
   await head.worker('dev1', { registry })
   const link = await head.join()
-  for (const [bindings, namespace, op] of [
-    [{ text: remote(link) }, 'text', 'upper'],
-    [{ far: remote(link) }, 'far', 'text/upper'],
-    [{ dev1: remote(link, { viaHead: true }) }, 'dev1', 'text/upper'],
-    [{ text: remote(link, { viaHead: true }) }, 'text', 'upper'],
+  for (const [env, namespace, op] of [
+    [{ fallback: local(registry) }, 'text', 'upper'],
+    [{ bindings: { text: remote(link) } }, 'text', 'upper'],
+    [{ bindings: { far: remote(link) } }, 'far', 'text/upper'],
+    [{ bindings: { dev1: remote(link, { viaHead: true }) } }, 'dev1', 'text/upper'],
+    [{ bindings: { text: remote(link, { viaHead: true }) } }, 'text', 'upper'],
   ] as const)
-    expect((await new EnvAssembly({ bindings }).root.invoke(namespace, op, 'abc')).unwrap()).toBe('ABC')
+    expect((await new EnvAssembly(env).root.invoke(namespace, op, 'abc')).unwrap()).toBe('ABC')
 })
 
 test('CALL-ENV-03 what cannot be a path is INVALID_INPUT wherever it would lead', async () => {
@@ -302,8 +296,7 @@ test('CALL-ENV-03 what cannot be a path is INVALID_INPUT wherever it would lead'
 })
 
 test("CALL-ENV-03 a head's own alias as key means its own operation, whatever else is bound", async () => {
-  const registry = new OperationRegistry()
-  registry.register(spec('/agent/chat'), () => 'hello')
+  const registry = registryWith(spec('/agent/chat'), () => 'hello')
   registry.register({ ...spec('/agent/think'), visibility: 'internal' }, () => 'hm')
   registry.register(spec('/agent/talk', {}, 'subscription'), async function* () {
     yield 'hello'
@@ -327,28 +320,21 @@ test("CALL-ENV-03 a head's own alias as key means its own operation, whatever el
     expect((await node.env.invoke(alias, 'services/list')).unwrap()).toMatchObject({
       operations: expect.arrayContaining([expect.objectContaining({ name: '/agent/chat' })]),
     })
-    expect((await node.env.invoke(alias, 'agent/sing')).result).toMatchObject({
-      error: { code: 'NOT_FOUND' },
-    })
+    expect((await node.env.invoke(alias, 'agent/sing')).result).toMatchObject({ error: { code: 'NOT_FOUND' } })
     expect((await node.env.invoke(alias, 'a/b/c')).result).toMatchObject({ error: { code: 'INVALID_INPUT' } })
   }
   const plain = new TestHead({ registry, head: false }).node
-  expect((await plain.env.invoke('head', 'agent/chat')).result).toMatchObject({
-    error: { code: 'NOT_FOUND' },
-  })
+  expect((await plain.env.invoke('head', 'agent/chat')).result).toMatchObject({ error: { code: 'NOT_FOUND' } })
   expect((await plain.env.invoke('head', 'count')).unwrap()).toBe(1)
   const narrow = new TestHead({ registry, env: { allowedNamespaces: ['head'] } }).node
-  expect((await narrow.env.invoke('head', 'agent/chat')).result).toMatchObject({
-    error: { code: 'NOT_FOUND' },
-  })
+  expect((await narrow.env.invoke('head', 'agent/chat')).result).toMatchObject({ error: { code: 'NOT_FOUND' } })
 })
 
 async function* collectNothing(): AsyncGenerator<never> {}
 
 test('CALL-ENV-06 in strict mode values of a local stream go through JSON as results do', async () => {
-  const registry = new OperationRegistry()
   const value = { kept: 1, left: undefined }
-  registry.register(spec('/fs/watch', {}, 'subscription'), async function* () {
+  const registry = registryWith(spec('/fs/watch', {}, 'subscription'), async function* () {
     yield value
     yield new Map()
   })

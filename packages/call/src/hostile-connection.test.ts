@@ -14,7 +14,7 @@ import { CallNode, type NodeOptions } from './node.ts'
 import { selfSigned } from './testing/certificate.ts'
 import { askToRegister, principal, TestHead, workerPrincipal } from './testing/head.ts'
 import { heldBytes } from './testing/memory.ts'
-import { acceptBytes, BytePeer, echo, frameOf, peered, registryOf, turn } from './testing/peer.ts'
+import { acceptBytes, BytePeer, echo, frameOf, registryOf, turn } from './testing/peer.ts'
 import { connectTcp, connectUnix, type ListenOptions, listenTls, listenUnix } from './transport/sockets.ts'
 
 const handlers = { '/test/echo': echo, '/test/large': (input: unknown) => 'x'.repeat(Number(input)) }
@@ -160,7 +160,7 @@ test('CALL-TRANS-07 connections that never finish their TLS handshake end with t
   expect(accepted).toEqual([])
 })
 
-test('CALL-PEND-06 a peer that never answers is asked 10,000 things, and all of them time out', async () => {
+test('CALL-PEND-06 a peer that never answers is asked 10,000 things, and all that it does not answer time out', async () => {
   const clock = new ManualClock()
   const server = await acceptBytes()
   const link = new CallNode({ registry: registryOf({}), clock }).attach(await connectTcp({ port: server.port }))
@@ -172,96 +172,22 @@ test('CALL-PEND-06 a peer that never answers is asked 10,000 things, and all of 
   )
   await expect(link.call('/a/b')).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED', retryable: true })
   expect(link.pendingCount).toBe(callLimits.pending)
+  // An answer makes room for one more.
+  peer.send('call.responded', (await peer.next()).id, 'first')
+  while (link.pendingCount === callLimits.pending) await turn()
+  calls.push(link.call('/a/b').catch((error: CallError) => failed.push(error.code)))
   clock.advance(callDefaults.timeout)
   await Promise.all(calls)
   expect(failed).toEqual(Array.from({ length: callLimits.pending }, () => 'TIMEOUT'))
   expect(link.pendingCount).toBe(0)
   // It is told about every one, once.
-  while (peer.received.length < 2 * callLimits.pending) await turn()
+  const told = 2 * callLimits.pending + 1
+  while (peer.received.length < told) await turn()
   expect((await heldBytes()) - before).toBeLessThan(16 * 2 ** 20)
   link.close()
   await peer.closed
-  expect(peer.received).toHaveLength(2 * callLimits.pending)
+  expect(peer.received).toHaveLength(told)
   await server.close()
-})
-
-const hostile = { toString: 1, valueOf: 1, toJSON: 1 }
-const REGISTRATIONS: readonly unknown[] = [
-  null,
-  5,
-  'x',
-  [],
-  {},
-  { node: hostile },
-  { node: hostile, operations: [] },
-  { node: '' },
-  { node: '__proto__', operations: [] },
-  { node: 'w' },
-  { node: 'w', operations: hostile },
-  { node: 'w', operations: [null] },
-  { node: 'w', operations: [5] },
-  { node: 'w', operations: [[]] },
-  { node: 'w', operations: [hostile] },
-  { node: 'w', operations: [{ name: hostile }] },
-  { node: 'w', operations: ['/a/b', '/services/list'] },
-  { node: 'w', operations: ['/x/a/b'] },
-  { node: 'w', operations: Array.from({ length: 10_001 }, () => '/a/b') },
-]
-
-test('CALL-ROUTE-06 registrations that make no sense are refused one by one', async () => {
-  const head = new TestHead()
-  for (const scope of ['node:register', 'node:register:w', 'other']) {
-    const peer = await head.peer(principal('x', [scope]))
-    for (const [index, input] of REGISTRATIONS.entries()) {
-      peer.send('call.requested', `r${index}`, { name: '/head/services/register', input })
-      const { type, payload } = await peer.next()
-      expect([type, (payload as CallError).code], JSON.stringify(input).slice(0, 80)).toEqual([
-        'call.error',
-        expect.stringMatching(/^(INVALID_INPUT|FORBIDDEN)$/),
-      ])
-    }
-  }
-  expect(head.node.workers).toEqual([])
-})
-
-const SPECS: readonly unknown[] = [
-  { name: '/a/b' },
-  { name: '/a/b', op_type: 'strange' },
-  { name: '/a/b', op_type: hostile },
-  { name: '/a/b', op_type: 'query' },
-  { name: '/a/b', op_type: 'query', access_control: null },
-  { name: '/a/b', op_type: 'query', access_control: [] },
-  { name: '/a/b', op_type: 'query', access_control: { required_scopes: null } },
-  { name: '/a/b', op_type: 'query', access_control: { required_scopes: [], customAuth: 'mine' } },
-  { name: '/a/b', op_type: 'query', access_control: { custom_auth: 'mine' } },
-  { name: '/a/b', op_type: 'query', access_control: { requiredScope: ['admin'] } },
-  { name: '/a/b', op_type: 'query', access_control: { required_scopes: [], requiredScopes: ['admin'] } },
-  { name: '/a/b', op_type: 'query', access_control: {}, accessControl: { requiredScopes: ['admin'] } },
-  { name: '/a/b', op_type: 'query', access_control: 5 },
-  { name: '/a/b', op_type: 'query', access_control: { required_scopes: 'x' } },
-  { name: '/a/b', op_type: 'query', access_control: { required_scopes: [hostile] } },
-  { name: '/a/b', op_type: 'query', access_control: { resource_action: 'x' } },
-  { name: '/a/b', op_type: 'query', access_control: { resource_type: hostile } },
-]
-
-test('CALL-T70 an operation whose access is missing or cannot be understood is closed to everybody', async () => {
-  const head = new TestHead()
-  const client = await head.join({ as: principal('client', ['x']) })
-  const peer = await head.peer(workerPrincipal('w'))
-  for (const [index, spec] of SPECS.entries()) {
-    askToRegister(peer, `r${index}`, 'w', [spec])
-    // The head asks for the spec again, and gets the same nonsense.
-    peer.send('call.responded', (await peer.next()).id, spec)
-    expect(await peer.next()).toMatchObject({
-      type: 'call.responded',
-      id: `r${index}`,
-      payload: { registered: 1 },
-    })
-    const calling = client.callEnvelope('/w/a/b')
-    peer.send('call.responded', (await peer.next()).id, spec)
-    const { result } = await calling
-    expect(result).toMatchObject({ ok: false, error: { code: 'FORBIDDEN' } })
-  }
 })
 
 test('CALL-ROUTE-05 a thousand calls of an operation without a spec ask its worker once', async () => {
@@ -303,18 +229,4 @@ test('CALL-PEND-03 a link does not hold on to what its calls were answered with'
   const before = await heldBytes()
   for (let call = 0; call < 200; call++) await link.call('/test/large', 2 ** 20)
   expect((await heldBytes()) - before).toBeLessThan(16 * 2 ** 20)
-})
-
-test('CALL-SUB-06 a subscription that is left before its request went out is never sent', async () => {
-  const { link, peer } = peered({}, { profile: 'auto' })
-  const iterator = link.subscribe('/a/b')[Symbol.asyncIterator]()
-  const pulled = iterator.next()
-  const probe = await peer.next()
-  await iterator.return!()
-  peer.send('call.responded', probe.id, { operations: [] })
-  for (let turns = 0; turns < 5; turns++) await turn()
-  // The probe went out twice, and nothing else.
-  expect(peer.received).toEqual([probe, expect.objectContaining({ id: '' })])
-  expect(link.pendingCount).toBe(0)
-  expect(await pulled).toEqual({ done: true, value: undefined })
 })

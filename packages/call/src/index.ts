@@ -1,10 +1,10 @@
-// The public names of @parley/call.
+// The public names of @parley/call. A page imports from browser.ts.
 
 export type { CallOptions } from './call-options.ts'
 export type { ClientCallOptions, ClientSubscribeOptions } from './client/options.ts'
 export { type CallMembers, type Given, pathProxy, type StreamMembers } from './client/path-proxy.ts'
-export { Client, type ConnectedClient, connectClient } from './client.ts'
-export { CALL_CODES, CallError, CONNECTION_CLOSED } from './error.ts'
+export { type Client, type ConnectedClient, connectClient } from './client.ts'
+export { CallError, CONNECTION_CLOSED } from './error.ts'
 export { callDefaults, callLimits, WEBSOCKET_PATH } from './limits.ts'
 export { Link } from './link/link.ts'
 export { CallNode } from './node.ts'
@@ -18,14 +18,12 @@ export {
   streaming,
 } from './operation.ts'
 export { parsePath } from './path.ts'
-export { PROFILES } from './profile/profile.ts'
 export { OperationRegistry, PROVEN } from './registry.ts'
 export { ResponseEnvelope } from './response.ts'
 export { remote } from './routing/remote.ts'
 export { local } from './serve.ts'
 export { KeyDirectory, makeToken } from './token.ts'
 export { DuplexTransport } from './transport/duplex.ts'
-export { encodeFrame } from './transport/frame.ts'
 export { memoryPair } from './transport/memory.ts'
 export { MessagePortTransport } from './transport/message-port.ts'
 export {
@@ -40,4 +38,3 @@ export {
 export { spawnStdio, stdioTransport } from './transport/stdio.ts'
 export type { Receiver, Transport } from './transport/transport.ts'
 export { attachWebSocket, connectWebSocket } from './transport/websocket.ts'
-export { connectBrowserWebSocket } from './transport/websocket-browser.ts'

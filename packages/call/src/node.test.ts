@@ -1,12 +1,10 @@
 import { Type } from '@parley/core'
 import { expect, test } from 'vitest'
-import { CallNode } from './node.ts'
-import { OperationRegistry } from './registry.ts'
-import { askToRegister, listed, principal, spec, TestHead } from './testing/head.ts'
+import type { OperationRegistry } from './registry.ts'
+import { listed, principal, registryWith, spec, TestHead, unspecifiedWorker } from './testing/head.ts'
 
 function registryOfThree(): OperationRegistry {
-  const registry = new OperationRegistry()
-  registry.register(
+  const registry = registryWith(
     {
       ...spec('/test/open'),
       inputSchema: Type.Object({ a: Type.String() }),
@@ -40,12 +38,7 @@ const OPEN = {
   input_schema: { type: 'object', required: ['a'], properties: { a: { type: 'string' } } },
   output_schema: { type: 'number' },
   error_schemas: [{ code: 'SOLD_OUT', description: 'none left', schema: {}, http_status: 409 }],
-  access_control: {
-    required_scopes: [],
-    required_scopes_any: null,
-    resource_type: null,
-    resource_action: null,
-  },
+  access_control: { required_scopes: [], required_scopes_any: null, resource_type: null, resource_action: null },
   version: '1.2.0',
   title: 'Open',
   description: 'For everybody',
@@ -156,19 +149,9 @@ test('CALL-T82 a head with another alias answers to head too: to workers, caller
 
 test('CALL-T83 an operation whose type nobody knows is listed as a mutation, which nobody repeats', async () => {
   const head = new TestHead({ allowUnspecified: true })
-  const worker = await head.peer(principal('w', ['node:register']))
-  askToRegister(worker, 'reg', 'dev1', ['/bank/pay'])
-  worker.send('call.error', (await worker.next()).id, { code: 'NOT_FOUND' })
-  expect(await worker.next()).toMatchObject({ id: 'reg', type: 'call.responded' })
+  await unspecifiedWorker(head, '/bank/pay')
   const { operations } = await (await head.join()).call<{ operations: unknown[] }>('/services/list', {})
   expect(operations).toContainEqual({ name: '/dev1/bank/pay', namespace: 'bank', op_type: 'mutation' })
-})
-
-test('CALL-DISC-03 operations of the protocol cannot be replaced', () => {
-  const registry = new OperationRegistry()
-  for (const name of ['/services/list', '/services/schema', '/services/register', '/services/mine'])
-    expect(() => registry.register(spec(name), () => 1), name).toThrow(TypeError)
-  expect(() => new CallNode({ registry })).not.toThrow()
 })
 
 test('a node that closes ends its links', async () => {

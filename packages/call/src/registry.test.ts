@@ -5,7 +5,7 @@ import { CallError } from './error.ts'
 import { type Handler, operation, streaming } from './operation.ts'
 import { OperationRegistry, PROVEN } from './registry.ts'
 import { ResponseEnvelope } from './response.ts'
-import { principal, spec, TestHead } from './testing/head.ts'
+import { principal, registryWith, spec, TestHead } from './testing/head.ts'
 
 /** A link to a node with this registry; the caller is the principal with these scopes. */
 function caller(registry: OperationRegistry, scopes: readonly string[] = []) {
@@ -28,10 +28,7 @@ test('CALL-T31 a spec without a handler cannot be called, and a handler needs a 
 test('CALL-REG-04 what has no handler is not found, whoever asks: access is looked at after that', async () => {
   const registry = new OperationRegistry()
   registry.registerSpec(spec('/test/later', { requiredScopes: ['admin'] }))
-  const head = new TestHead({
-    registry,
-    pathRules: [{ pattern: '/test/*', access: { requiredScopes: ['b'] } }],
-  })
+  const head = new TestHead({ registry, pathRules: [{ pattern: '/test/*', access: { requiredScopes: ['b'] } }] })
   const link = await head.join({ as: principal('caller') })
   await expect(link.call('/test/later')).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
@@ -62,8 +59,7 @@ test('CALL-T32 input that does not fit is refused with its place, but only to th
 })
 
 test('CALL-REG-06 a refusal names at most 20 places', async () => {
-  const registry = new OperationRegistry()
-  registry.register({ ...spec('/test/all'), inputSchema: Type.Array(Type.String()) }, () => 1)
+  const registry = registryWith({ ...spec('/test/all'), inputSchema: Type.Array(Type.String()) }, () => 1)
   const link = await caller(registry)
   const refused = await link.call('/test/all', Array(50).fill(1)).catch((error: CallError) => error)
   const { errors } = (refused as CallError).details as { errors: readonly unknown[] }
@@ -75,12 +71,11 @@ const words = Type.String({ pattern: '^[a-z]+( [a-z]+)*$' })
 const sentence = Array(600).fill('word').join(' ')
 
 test("CALL-T65 a node's own schemas are not bounded: patterns hold on long texts, references may go round, depth is free", async () => {
-  const registry = new OperationRegistry()
   const tree = {
     $ref: '#/$defs/tree',
     $defs: { tree: { properties: { next: { $ref: '#/$defs/tree' }, word: words }, required: ['word'] } },
   }
-  registry.register({ ...spec('/test/words'), inputSchema: words }, input => (input as string).length)
+  const registry = registryWith({ ...spec('/test/words'), inputSchema: words }, input => (input as string).length)
   registry.register({ ...spec('/test/tree'), inputSchema: tree }, () => 'fits')
   const link = await caller(registry)
   expect(await link.call('/test/words', sentence)).toBe(sentence.length)
@@ -167,10 +162,7 @@ test('CALL-T33 output that does not fit is delivered with one warning, or refuse
 
 test('CALL-ERR-02 details of a declared error must fit its schema where bad output is refused', async () => {
   const schema = Type.Object({ left: Type.Integer() })
-  const operation = {
-    ...spec('/test/buy'),
-    errorSchemas: [{ code: 'SOLD_OUT', description: 'none left', schema }],
-  }
+  const operation = { ...spec('/test/buy'), errorSchemas: [{ code: 'SOLD_OUT', description: 'none left', schema }] }
   const handler = (details: unknown, { requestId }: OperationContext) => {
     const error = new CallError('SOLD_OUT', 'none left', details === 'none' ? {} : { details })
     if (details === 'thrown') throw error
@@ -228,9 +220,8 @@ test('CALL-T34 a subscription needs a handler that streams; otherwise nothing is
 })
 
 test('CALL-SUB-02 a handler that was marked as streaming and does not stream fails the request', async () => {
-  const registry = new OperationRegistry()
   const wrong = streaming((() => 5) as unknown as () => AsyncIterable<unknown>)
-  registry.register(spec('/test/wrong', {}, 'subscription'), wrong)
+  const registry = registryWith(spec('/test/wrong', {}, 'subscription'), wrong)
   const link = await caller(registry)
   await expect(link.call('/test/wrong')).rejects.toMatchObject({
     code: 'INTERNAL',
@@ -245,6 +236,7 @@ test.each<[string, object]>([
   ['a path with a node', { name: '/dev1/fs/readFile' }],
   ['a path without its slash', { name: 'fs/readFile' }],
   ['a path of the protocol itself (CALL-DISC-03)', { name: '/services/mine' }],
+  ['an operation of the protocol (CALL-DISC-03)', { name: '/services/list' }],
   ['a namespace that is not that of the path', { namespace: 'net' }],
   ['an unknown type', { opType: 'stream' }],
   ['an input schema that is none', { inputSchema: { type: 'text' } }],
@@ -273,10 +265,9 @@ test.each<[string, object]>([
 })
 
 test('CALL-REG-03 a path registered again is replaced, and calls in flight keep what they started with', async () => {
-  const registry = new OperationRegistry()
   const started = Promise.withResolvers<void>()
   const go = Promise.withResolvers<void>()
-  registry.register(spec('/test/which'), async () => {
+  const registry = registryWith(spec('/test/which'), async () => {
     started.resolve()
     await go.promise
     return 'old'
@@ -291,9 +282,8 @@ test('CALL-REG-03 a path registered again is replaced, and calls in flight keep 
 })
 
 test('CALL-REG-02 an internal operation does not exist for links, not even for those who may call it', async () => {
-  const registry = new OperationRegistry()
   const hidden = { ...spec('/test/hidden', { requiredScopes: ['admin'] }), visibility: 'internal' as const }
-  registry.register(hidden, () => 1)
+  const registry = registryWith(hidden, () => 1)
   for (const scopes of [['admin'], []]) {
     const link = await caller(registry, scopes)
     await expect(link.call('/test/hidden')).rejects.toMatchObject({ code: 'NOT_FOUND' })
@@ -301,9 +291,8 @@ test('CALL-REG-02 an internal operation does not exist for links, not even for t
 })
 
 test('CALL-REG-08 only an envelope of the library is one; what looks like it is data', async () => {
-  const registry = new OperationRegistry()
   const lookalike = { requestId: 'x', result: { ok: true, value: 5 } }
-  registry.register(spec('/test/data'), () => lookalike)
+  const registry = registryWith(spec('/test/data'), () => lookalike)
   registry.register(spec('/test/value'), () => ResponseEnvelope.success('x', 5))
   registry.register(spec('/test/failure'), () => ResponseEnvelope.failure('x', new CallError('SOLD_OUT', 'none left')))
   const link = await caller(registry)
@@ -318,28 +307,17 @@ const thrower =
     throw thrown
   }
 
+const slow = { retryable: true, details: { ms: 5 } }
+
 test.each<[string, unknown, object]>([
-  [
-    'a CallError',
-    new CallError('SLOW', 'wait', { retryable: true, details: { ms: 5 } }),
-    { code: 'SLOW', message: 'wait', retryable: true, details: { ms: 5 } },
-  ],
-  [
-    'an Error that names a declared code',
-    new Error('SOLD_OUT: none left'),
-    { code: 'SOLD_OUT', message: 'SOLD_OUT: none left', retryable: false },
-  ],
-  [
-    'an Error whose message only begins like a code',
-    new Error('SOLD_OUTSIDE'),
-    { code: 'INTERNAL', message: 'SOLD_OUTSIDE' },
-  ],
-  ['something that is no Error', 42, { code: 'INTERNAL', message: '42', retryable: false, details: { raw: '42' } }],
+  ['a CallError', new CallError('SLOW', 'wait', slow), { code: 'SLOW', message: 'wait', ...slow }],
+  ['an Error that names a declared code', new Error('SOLD_OUT: all'), { code: 'SOLD_OUT', message: 'SOLD_OUT: all' }],
+  ['an Error that only begins like one', new Error('SOLD_OUTSIDE'), { code: 'INTERNAL', message: 'SOLD_OUTSIDE' }],
+  ['something that is no Error', 42, { code: 'INTERNAL', message: '42', details: { raw: '42' } }],
 ])('CALL-REG-09 %s becomes what its caller gets', async (_what, thrown, expected) => {
-  const registry = new OperationRegistry()
-  registry.register({ ...spec('/test/throw'), errorSchemas: [declared('SOLD_OUT')] }, thrower(thrown))
+  const registry = registryWith({ ...spec('/test/throw'), errorSchemas: [declared('SOLD_OUT')] }, thrower(thrown))
   const link = await caller(registry)
-  await expect(link.call('/test/throw')).rejects.toMatchObject(expected)
+  await expect(link.call('/test/throw')).rejects.toMatchObject({ retryable: false, ...expected })
   expect(link.closed).toBe(false)
 })
 

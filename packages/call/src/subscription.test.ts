@@ -1,11 +1,10 @@
 // Subscriptions (CALL-SUB): values in their order, and one end, between two nodes and against a scripted peer.
-// Back-pressure is in backpressure.test.ts.
+// Back-pressure is in subscription.flow.test.ts.
 import { ManualClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import { CallError } from './error.ts'
 import { streaming } from './operation.ts'
-import { OperationRegistry } from './registry.ts'
-import { collect } from './testing/head.ts'
+import { collect, registryWith } from './testing/head.ts'
 import { echo, peered, turn, until } from './testing/peer.ts'
 import { joined, WIRES } from './testing/wire.ts'
 
@@ -63,11 +62,7 @@ test.each(WIRES)(
     })
     const values = pair.caller.subscribe('/test/limited', null, STREAMS)[Symbol.asyncIterator]()
     expect(await values.next()).toEqual({ done: false, value: 'one' })
-    await expect(values.next()).rejects.toMatchObject({
-      code: 'RATE_LIMITED',
-      message: 'slow',
-      retryable: true,
-    })
+    await expect(values.next()).rejects.toMatchObject({ code: 'RATE_LIMITED', message: 'slow', retryable: true })
     expect(await values.next()).toEqual(DONE)
     expect(pair.types('handler')).toEqual(['call.responded', 'call.error'])
     expect(pair.types('caller')).toEqual(['call.requested'])
@@ -95,8 +90,7 @@ test.each(WIRES)(
 test('CALL-SUB-05 an iterator is closed once, and not pulled again', async () => {
   const log: string[] = []
   const held = Promise.withResolvers<IteratorResult<number>>()
-  const registry = new OperationRegistry()
-  registry.register(
+  const registry = registryWith(
     { name: '/test/hand', opType: 'subscription', inputSchema: {}, outputSchema: {}, accessControl: {} },
     streaming(() => ({
       [Symbol.asyncIterator]: () => ({
@@ -273,21 +267,4 @@ test('CALL-SUB-07 a subscription to what answers once ends with its value, if th
   expect(await values).toEqual([1])
   await turn()
   expect([peer.received.length, link.pendingCount]).toEqual([1, 0])
-})
-
-test('CALL-SUB-02 a handler that returns no stream after all is an internal error', async () => {
-  const registry = new OperationRegistry()
-  registry.register(
-    { name: '/test/odd', opType: 'subscription', inputSchema: {}, outputSchema: {}, accessControl: {} },
-    streaming(() => [1, 2] as never),
-  )
-  const { peer } = peered({}, { registry })
-  peer.send('call.requested', 'x', { name: '/test/odd' })
-  await turn()
-  expect(peer.received).toMatchObject([
-    {
-      type: 'call.error',
-      payload: { code: 'INTERNAL', message: expect.stringContaining('must return an async iterable') },
-    },
-  ])
 })

@@ -290,11 +290,7 @@ describe('StrictClock', () => {
   })
 
   test('W-CLOCK-09: reports source, tick and unit of durations', () => {
-    expect(new StrictClock(new SystemClock()).info()).toEqual({
-      source: 'system',
-      tick: '1us',
-      duration_unit: 'ms',
-    })
+    expect(new StrictClock(new SystemClock()).info()).toEqual({ source: 'system', tick: '1us', duration_unit: 'ms' })
     expect(new StrictClock(new ManualClock()).info().source).toBe('manual')
   })
 })

@@ -1,5 +1,10 @@
+// Refusals, results, defects, and faults of the machine.
+
 import { describe, expect, test } from 'vitest'
+import { assertNever, invariant } from './assert.ts'
 import { asParleyError, ParleyError } from './error.ts'
+import { isDiskFault, machineCodes, machineFaultOf, machineFaultText, systemCode } from './machine-fault.ts'
+import { err, ok, type Result, refuse, unwrap } from './result.ts'
 
 describe('ParleyError', () => {
   test('carries a stable code, a message, and by default no details and no promise that a retry helps', () => {
@@ -46,4 +51,90 @@ describe('asParleyError', () => {
     expect(error).toMatchObject({ code: 'internal', message, retryable: false })
     expect(error.cause).toBe(thrown)
   })
+})
+
+function half(value: number): Result<number> {
+  return value % 2 === 0 ? ok(value / 2) : refuse('odd', `${value} is odd`, { details: { value } })
+}
+
+test('a result is a value or an error, and `ok` tells which', () => {
+  expect(half(4)).toEqual({ ok: true, value: 2 })
+  const refused = half(3)
+  expect(refused.ok).toBe(false)
+  if (!refused.ok) expect(refused.error.toJSON()).toMatchObject({ code: 'odd', details: { value: 3 } })
+})
+
+test('unwrap gives the value or throws the error itself', () => {
+  expect(unwrap(half(4))).toBe(2)
+  expect(() => unwrap(half(3))).toThrow(ParleyError)
+  const error = { reason: 'any type of error' }
+  expect(() => unwrap(err(error))).toThrow(expect.objectContaining(error))
+})
+
+test('a broken invariant is an internal error that says what should have held', () => {
+  expect(() => invariant(false, 'seq has no gaps')).toThrow(
+    expect.objectContaining({ code: 'internal', message: 'broken invariant: seq has no gaps' }),
+  )
+  expect(() => invariant(true, 'seq has no gaps')).not.toThrow()
+})
+
+test('a member of a closed set without a case does not compile, and throws if it comes from outside', () => {
+  const area = (shape: 'circle' | 'square') => {
+    if (shape === 'circle') return 3
+    // @ts-expect-error the square is missing
+    return assertNever(shape)
+  }
+  expect(() => area('square')).toThrow(expect.objectContaining({ code: 'internal' }))
+})
+
+const system = (code: string, more: object = {}) =>
+  Object.assign(new Error(`${code}: something, write`), { code, syscall: 'write', ...more })
+
+test.each(machineCodes)('%s is the machine’s, however deep it lies', code => {
+  const cause = system(code, { path: '/p/file', syscall: 'spawn git' })
+  const fault = { code, where: '/p/file' }
+  expect(machineFaultOf(cause)).toEqual(fault)
+  const full = new ParleyError('trail_full', 'no room', { cause })
+  expect(machineFaultOf(new ParleyError('trail_unavailable', 'nothing was done', { cause: full }))).toEqual(fault)
+  expect(machineFaultText(fault)).toContain(`(${code} at /p/file)`)
+})
+
+test('a quota that is used up is one, for which Node.js has no name', () => {
+  for (const errno of [-122, -69])
+    for (const name of ['UNKNOWN', `Unknown system error ${errno}`]) {
+      expect(machineFaultOf(system(name, { errno, path: '/p/file' }))).toEqual({ code: 'EDQUOT', where: '/p/file' })
+      expect(systemCode(system(name, { errno }))).toBe('EDQUOT')
+    }
+  expect(machineFaultOf(system('UNKNOWN', { errno: -4094 }))).toBeUndefined()
+})
+
+test('what crossed a thread or a process as details counts as well', () => {
+  const error = new ParleyError('git_failed', 'git could not be started', { details: { system: 'EMFILE' } })
+  expect(machineFaultOf(error)).toEqual({ code: 'EMFILE' })
+  expect(machineFaultOf(Object.assign(new Error('full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 }))?.code).toBe(
+    'ENOSPC',
+  )
+  expect(machineFaultOf(Object.assign(new Error('io'), { code: 'ERR_SQLITE_ERROR', errcode: 778 }))?.code).toBe('EIO')
+  // As it comes from another thread.
+  const details = { system: 'ERR_SQLITE_ERROR', errcode: 13 }
+  expect(machineFaultOf(new ParleyError('index_failed', 'full', { details }))?.code).toBe('ENOSPC')
+})
+
+test('what only a restart ends is not waited for, whatever brought it about', () => {
+  const error = new ParleyError('keys_uncertain', 'start again', { cause: system('ENOSPC') })
+  expect(machineFaultOf(error)).toBeUndefined()
+})
+
+test('anything else is not, whatever its message quotes', () => {
+  const quoted = new ParleyError('exit_nonzero', 'ENOSPC: No space left on device', { details: { stderr: 'ENOSPC' } })
+  const around = new Error('a circle')
+  around.cause = around
+  const busy = Object.assign(new Error('locked'), { code: 'ERR_SQLITE_ERROR', errcode: 5 })
+  const later = system('EAGAIN', { syscall: 'read' })
+  for (const each of [quoted, around, busy, later, system('ENOENT'), system('EACCES'), 'ENOSPC', null, undefined])
+    expect(machineFaultOf(each)).toBeUndefined()
+})
+
+test('only faults of a disk can be looked at by writing to it', () => {
+  expect(machineCodes.filter(code => isDiskFault({ code }))).toEqual(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'])
 })

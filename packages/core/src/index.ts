@@ -85,8 +85,6 @@ export {
   type LedgerState,
   type LedgerStore,
   ledgerDay,
-  MOST_USD,
-  NOTHING_SPENT,
   type Reservation,
   type Spent,
   spentIn,

@@ -51,7 +51,7 @@ export interface LedgerStore {
 
 /** Under which what is spent without a peer is booked. */
 export const INTERACTIVE = '__interactive__'
-export const NOTHING_SPENT: Spent = { usd: 0, tokens: 0 }
+const NOTHING_SPENT: Spent = { usd: 0, tokens: 0 }
 /** Where a day has more names than the ledger keeps. */
 const OTHERS = '__others__'
 
@@ -215,12 +215,9 @@ function booked(state: LedgerState, name: string, spent: Spent): LedgerState {
   return { ...state, profile: addSpent(state.profile, spent), byPeer }
 }
 
-/** No sum grows beyond what can be written. */
-export const MOST_USD = 1e12
-
 function addSpent(one: Spent, other: Spent): Spent {
   return {
-    usd: Math.min(one.usd + other.usd, MOST_USD),
+    usd: Math.min(one.usd + other.usd, limits.ledgerUsd),
     tokens: Math.min(one.tokens + other.tokens, Number.MAX_SAFE_INTEGER),
   }
 }

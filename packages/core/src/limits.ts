@@ -23,6 +23,8 @@ export const limits = {
   /** Turns under way that the daily ledger keeps, and names that have spent something in a day. */
   reservations: 256,
   ledgerNames: 2048,
+  /** US dollars that a sum of the ledger grows to, so that it can be written. */
+  ledgerUsd: 1e12,
   /** US dollars that are set aside for a turn if there is a cap and the caller does not ask for less. */
   turnUsd: 1,
   /** Errors that one failed validation reports. */

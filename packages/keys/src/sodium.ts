@@ -75,7 +75,7 @@ export { SIGNATURE_BYTES }
 
 export const sodium = native as Sodium
 
-export interface SigningKey {
+interface SigningKey {
   readonly publicKey: Buffer
   /** In guarded memory. */
   readonly secretKey: Buffer

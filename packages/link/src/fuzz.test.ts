@@ -1,13 +1,24 @@
-// Fuzzing of whatever reads what a peer wrote: the JSON reader, the checks of a message, lines, frames, handshakes.
-// Nothing is ever thrown, nothing that was altered passes, and a short text costs no long time.
+// Fuzzing of whatever reads what a peer wrote (the JSON reader, the checks of a message, lines, frames, handshakes) and
+// of files of state with anything in them (ALP-ERR-05). Nothing is ever thrown, nothing that was altered passes, and a
+// short text costs no long time.
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { ManualClock } from '@parley/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { openLedger } from './budget/ledger-file.ts'
 import { readTs } from './envelope/timestamp.ts'
 import { readResponse, verifyMessage } from './envelope/verify.ts'
+import { linkPaths } from './identity/files.ts'
 import { parseWire } from './json/parse.ts'
 import { canonicalText } from './json/write.ts'
 import { Initiator, Responder } from './noise/handshake.ts'
+import { PeerList } from './peers/peer-list.ts'
+import { PendingPeers } from './peers/pending.ts'
+import { Threads } from './service/threads.ts'
 import { at } from './testing/clock.ts'
+import { temporaryFolder } from './testing/homes.ts'
 import { identityOf, vectors } from './testing/vectors.ts'
 import { Frames, Lines, type Splitter } from './transport/split.ts'
 
@@ -74,12 +85,7 @@ test(`${INPUTS} messages, altered or invented: what passes has the canonical byt
           accepted++
           expect(canonicalText(parseWire(changed)!)).toBe(canonicalText(parseWire(wire)!))
         }
-        readResponse(changed, {
-          self: alice.id,
-          dialled: bob.id,
-          id: 'f3436f50b2f7f1613ad142dbce1d2480',
-          now,
-        })
+        readResponse(changed, { self: alice.id, dialled: bob.id, id: 'f3436f50b2f7f1613ad142dbce1d2480', now })
       },
     ),
     RUNS,
@@ -221,4 +227,65 @@ test('the longest texts are read, or refused, in a short time', () => {
     verifyMessage(Buffer.from(text), { self: bob.id, now })
     expect(performance.now() - began, text.slice(0, 20)).toBeLessThan(2000)
   }
+})
+
+const numRuns = process.env.PARLEY_SOAK ? 100_000 : 300
+
+// Once: every identity holds guarded memory, of which a process has little.
+const carol = identityOf('carol')
+
+const NUMBERS = ['1e999', '1e308', '.nan', '\\ud800', '9007199254740991']
+const SOUND = [
+  `- id: "a"\n  pubkey: "${alice.id}"\n  allow:\n  - "link.ping"\n  rate_limit:\n    per_minute: 30\n`,
+  `- pubkey: "${alice.id}"\n  first_seen: 1777678347.279\n  last_seen: 1777694616.993\n`,
+  '{"by_peer":{"a":{"tokens":1,"usd":0.5}},"day":"2026-01-01","history":{},"profile":{"tokens":1,"usd":0.5},"reserved":{"x":{"at":1.0,"peer":"a","usd":1.0}}}',
+  '{\n  "sender": "a",\n  "turns": [\n    {\n      "at": 1.5,\n      "user": "u",\n      "assistant": "a"\n    }\n  ]\n}',
+]
+
+/** Any bytes; or a sound file with a piece of it replaced by any text. */
+const contents = fc.oneof(
+  fc.uint8Array({ maxLength: 200 }).map(bytes => Buffer.from(bytes)),
+  fc
+    .record({
+      text: fc.constantFrom(...SOUND),
+      from: fc.nat(250),
+      length: fc.nat(20),
+      piece: fc.oneof(
+        fc.string({ unit: 'binary', maxLength: 12 }),
+        fc.constantFrom(...['*a', '&a', '- ', '\n', '[', '{', '<<: *a', '!!binary '], ...NUMBERS),
+      ),
+    })
+    .map(({ text, from, length, piece }) => Buffer.from(text.slice(0, from) + piece + text.slice(from + length))),
+)
+
+test('ALP-ERR-05 whatever lies in the files of peers, invites, spending and threads, they can be read and written', async () => {
+  const home = temporaryFolder()
+  const paths = linkPaths(home)
+  const clock = new ManualClock()
+  for (const path of [paths.peers, paths.ledger, join(paths.mentions, 'a')])
+    mkdirSync(dirname(path), { recursive: true })
+  await fc.assert(
+    fc.asyncProperty(contents, async bytes => {
+      for (const path of [paths.peers, paths.pending, paths.ledger, join(paths.mentions, 'a.json')])
+        writeFileSync(path, bytes)
+      const peers = new PeerList(paths.peers, { clock, lock: paths.peersLock })
+      const before = peers.all()
+      const added = await peers.add({ id: 'new', pubkey: bob.id, allow: ['link.ping'] })
+      // Either it was added and all others are as they were, or the file is.
+      expect(peers.all().map(({ id }) => id)).toEqual([...before.map(({ id }) => id), ...(added.ok ? ['new'] : [])])
+      const pending = new PendingPeers(paths.pending, { clock })
+      pending.knock(carol.id, undefined)
+      expect(pending.list().some(({ pubkey }) => pubkey === carol.id)).toBe(true)
+      pending.close()
+      const ledger = openLedger(paths.ledger, { clock, cap: () => undefined })
+      const spent = ledger.today().profile.usd
+      const grant = ledger.reserve('a')
+      if (grant.ok) grant.value.settle({ usd: 1 })
+      expect(ledger.today().profile.usd).toBe(Math.min(spent + 1, 1e12))
+      const threads = new Threads(paths.mentions, { clock })
+      threads.add({ id: 'a', pubkey: 'k' }, 'u', 'said')
+      expect(threads.history({ id: 'a', pubkey: 'k' }).at(-1)?.text).toBe('said')
+    }),
+    { numRuns },
+  )
 })

@@ -3,21 +3,29 @@ import { expect, test } from 'vitest'
 import type { OperationContext } from '../context.ts'
 import { CallError } from '../error.ts'
 import { callLimits } from '../limits.ts'
-import { OperationRegistry } from '../registry.ts'
-import { askToRegister, collect, gate, principal, register, spec, TestHead, workerPrincipal } from '../testing/head.ts'
+import {
+  askToRegister,
+  collect,
+  gate,
+  principal,
+  register,
+  registryWith,
+  spec,
+  TestHead,
+  unspecifiedWorker,
+  workerPrincipal,
+} from '../testing/head.ts'
 import type { Envelope } from '../wire/envelope.ts'
 
 test('CALL-T42 a client calls a worker through the head: the node is stripped, the input unchanged, each leg has its own id', async () => {
   const head = new TestHead()
-  const registry = new OperationRegistry()
   let seen: OperationContext | undefined
-  registry.register(spec('/fs/readFile'), (input, context) => {
+  const registry = registryWith(spec('/fs/readFile'), (input, context) => {
     seen = context
     return { got: input }
   })
   const received: Envelope[] = []
   await head.worker('dev1', { registry, received })
-  received.length = 0
   const client = await head.peer(principal('client', ['a'], { project: ['read'] }))
   const input = { path: 'ä', nested: [1, null, { x: '/dev1/fs/readFile' }] }
   const deadline = Date.now() + 20_000
@@ -49,8 +57,7 @@ test('CALL-T42 a client calls a worker through the head: the node is stripped, t
 
 test('CALL-ROUTE-04 the head can keep to itself whom it asks for', async () => {
   const head = new TestHead({ hideCallers: true })
-  const registry = new OperationRegistry()
-  registry.register(spec('/test/who'), (_input, { forwardedFor }) => forwardedFor ?? 'nobody')
+  const registry = registryWith(spec('/test/who'), (_input, { forwardedFor }) => forwardedFor ?? 'nobody')
   await head.worker('dev1', { registry })
   const client = await head.join({ as: principal('client') })
   await expect(client.call('/dev1/test/who')).resolves.toBe('nobody')
@@ -58,9 +65,8 @@ test('CALL-ROUTE-04 the head can keep to itself whom it asks for', async () => {
 
 test('CALL-ROUTE-04 errors come back as they are, and streams in their order', async () => {
   const head = new TestHead()
-  const registry = new OperationRegistry()
   const error = new CallError('SLOW', 'wait a little', { retryable: true, details: { ms: 5 } })
-  registry.register(spec('/test/fail'), () => {
+  const registry = registryWith(spec('/test/fail'), () => {
     throw error
   })
   registry.register(spec('/test/count', {}, 'subscription'), async function* (input) {
@@ -99,11 +105,9 @@ test('CALL-ROUTE-04 a worker that gives up is passed on as such: call.aborted to
 
 test('CALL-ROUTE-04 each leg uses the spelling of its own peer', async () => {
   const head = new TestHead({}, { profile: 'auto' })
-  const registry = new OperationRegistry()
-  registry.register(spec('/test/echo'), input => input)
+  const registry = registryWith(spec('/test/echo'), input => input)
   const received: Envelope[] = []
   await head.worker('dev1', { registry, received, profile: 'core' })
-  received.length = 0
   const client = await head.peer()
   client.send('call.requested', 's1', { name: '/dev1/test/echo', input: 5 })
   expect(await client.next()).toEqual({ type: 'call.responded', id: 's1', payload: 5 })
@@ -118,17 +122,15 @@ test('CALL-ROUTE-04 each leg uses the spelling of its own peer', async () => {
 })
 
 test('CALL-T43 head and worker call each other at the same time, and a handler calls back over the link it was called on', async () => {
-  const atHead = new OperationRegistry()
   const both = gate()
-  atHead.register(spec('/agent/chat'), async input => {
+  const atHead = registryWith(spec('/agent/chat'), async input => {
     // The head answers only when its own call has reached the worker: neither waits for the other.
     await both.opened
     return `chat ${String(input)}`
   })
   atHead.register(spec('/agent/name'), () => 'head')
   const head = new TestHead({ registry: atHead })
-  const atWorker = new OperationRegistry()
-  atWorker.register(spec('/fs/greet'), async () => {
+  const atWorker = registryWith(spec('/fs/greet'), async () => {
     both.open()
     return `hello ${await worker.call<string>('/head/agent/name')}`
   })
@@ -147,21 +149,23 @@ test.each(['aborts', 'is gone'])(
   'CALL-T48 when a client that subscribed through the head %s, the worker stops',
   async how => {
     const head = new TestHead()
-    const registry = new OperationRegistry()
     const closed = gate<boolean>()
     const ids: string[] = []
     let closings = 0
-    registry.register(spec('/test/ticks', {}, 'subscription'), async function* (_input, { requestId, signal }) {
-      ids.push(requestId)
-      try {
-        yield 1
-        yield 2
-        await new Promise(resolve => signal.addEventListener('abort', resolve))
-      } finally {
-        closings++
-        closed.open(signal.aborted)
-      }
-    })
+    const registry = registryWith(
+      spec('/test/ticks', {}, 'subscription'),
+      async function* (_input, { requestId, signal }) {
+        ids.push(requestId)
+        try {
+          yield 1
+          yield 2
+          await new Promise(resolve => signal.addEventListener('abort', resolve))
+        } finally {
+          closings++
+          closed.open(signal.aborted)
+        }
+      },
+    )
     const received: Envelope[] = []
     const worker = await head.worker('dev1', { registry, received })
     const client = await head.peer()
@@ -182,10 +186,9 @@ test.each(['aborts', 'is gone'])(
 
 test('CALL-ROUTE-04 when a client aborts a call, the worker handler is told', async () => {
   const head = new TestHead()
-  const registry = new OperationRegistry()
   const begun = gate()
   const aborted = gate()
-  registry.register(spec('/test/wait'), (_input, { signal }) => {
+  const registry = registryWith(spec('/test/wait'), (_input, { signal }) => {
     signal.addEventListener('abort', () => aborted.open())
     begun.open()
     return new Promise(() => undefined)
@@ -203,8 +206,7 @@ test('CALL-ROUTE-04 when a client aborts a call, the worker handler is told', as
 
 test('CALL-ROUTE-04 a fast stream passes the head whole and in order', async () => {
   const head = new TestHead()
-  const registry = new OperationRegistry()
-  registry.register(spec('/test/count', {}, 'subscription'), async function* () {
+  const registry = registryWith(spec('/test/count', {}, 'subscription'), async function* () {
     for (let value = 0; value < 5000; value++) yield value
   })
   await head.worker('dev1', { registry })
@@ -215,11 +217,9 @@ test('CALL-ROUTE-04 a fast stream passes the head whole and in order', async () 
 
 test('CALL-T49 the head refuses for the worker whoever may not call, and the worker hears nothing of it', async () => {
   const head = new TestHead()
-  const registry = new OperationRegistry()
-  registry.register(spec('/bash/exec', { requiredScopes: ['shell'] }), () => 'done')
+  const registry = registryWith(spec('/bash/exec', { requiredScopes: ['shell'] }), () => 'done')
   const received: Envelope[] = []
   const worker = await head.worker('dev1', { registry, received, headIs: principal('head', ['shell']) })
-  received.length = 0
   const client = await head.join({ as: principal('client', ['other']) })
   await expect(client.call('/dev1/bash/exec')).rejects.toMatchObject({ code: 'FORBIDDEN' })
   await expect(client.call('/services/schema', { name: '/dev1/bash/exec' })).rejects.toMatchObject({
@@ -238,8 +238,7 @@ test('CALL-T49 the head refuses for the worker whoever may not call, and the wor
 
 test('CALL-ROUTE-05 the worker checks the head again', async () => {
   const head = new TestHead()
-  const registry = new OperationRegistry()
-  registry.register(spec('/bash/exec', { requiredScopes: ['shell'] }), () => 'done')
+  const registry = registryWith(spec('/bash/exec', { requiredScopes: ['shell'] }), () => 'done')
   const link = await head.join({ as: workerPrincipal('w'), registry, headIs: principal('head', []) })
   // The worker's own spec says that everybody may, and the worker itself says otherwise.
   await register(link, 'dev1', [spec('/bash/exec')])
@@ -247,39 +246,10 @@ test('CALL-ROUTE-05 the worker checks the head again', async () => {
   await expect(client.call('/dev1/bash/exec')).rejects.toMatchObject({ code: 'FORBIDDEN' })
 })
 
-test('CALL-ROUTE-07 a handler of the head calls a worker by its name, as part of its own request', async () => {
-  const atHead = new OperationRegistry()
-  atHead.register(spec('/agent/ask'), async (input, { env }) => {
-    const [namespace, op] = input as [string, string]
-    const { result } = await env.invoke(namespace, op, 'question')
-    return result.ok ? result.value : result.error.code
-  })
-  const head = new TestHead({ registry: atHead })
-  const registry = new OperationRegistry()
-  registry.register(spec('/test/answer'), (input, { parentRequestId }) => [input, parentRequestId])
-  registry.register(spec('/test/ticks', {}, 'subscription'), async function* () {
-    yield 1
-  })
-  registry.register(spec('/test/hidden'), () => 'hidden')
-  const worker = await head.join({ as: workerPrincipal('w'), registry })
-  const client = await head.join()
-  const ask = (namespace: string, op: string) =>
-    client.call('/agent/ask', [namespace, op], { requestId: `${namespace}/${op}` })
-  expect(await ask('dev1', 'test/answer')).toBe('NOT_FOUND')
-  await register(worker, 'dev1', ['/test/answer', '/test/ticks'])
-  expect(await ask('dev1', 'test/answer')).toEqual(['question', 'dev1/test/answer'])
-  expect(await ask('dev1', 'test/ticks')).toBe('INVALID_OPERATION_TYPE')
-  expect(await ask('dev1', 'test/hidden')).toBe('NOT_FOUND')
-  expect(await collect(head.node.env.subscribe('dev1', 'test/ticks'))).toEqual([1])
-})
-
 /** A worker that answers no question about its operation. */
 async function unspecified(head: TestHead) {
-  const worker = await head.peer(workerPrincipal('w'))
-  askToRegister(worker, 'reg', 'dev1', ['/test/any'])
+  const worker = await unspecifiedWorker(head, '/test/any')
   const refuse = (id: string) => worker.send('call.error', id, { code: 'NOT_FOUND', message: '' })
-  refuse((await worker.next()).id)
-  expect(await worker.next()).toMatchObject({ id: 'reg', type: 'call.responded' })
   const client = await head.peer()
   /** The next that the head asks of the worker: the spec once more with the first call, else what was called. */
   const called = async (id: string) => {
@@ -365,14 +335,12 @@ test('CALL-ROUTE-05 a call whose caller leaves while the head asks for the spec 
 
 test('CALL-ROUTE-04 a worker that a handler of the head calls is told whom for, unless that is disabled', async () => {
   for (const hideCallers of [false, true]) {
-    const atHead = new OperationRegistry()
-    atHead.register(spec('/agent/ask'), async (_input, { env }) => {
+    const atHead = registryWith(spec('/agent/ask'), async (_input, { env }) => {
       const [stream] = await collect(env.subscribe('dev1', 'test/whose'))
       return [(await env.invoke('dev1', 'test/who')).unwrap(), stream]
     })
     const head = new TestHead({ registry: atHead, hideCallers })
-    const registry = new OperationRegistry()
-    registry.register(spec('/test/who'), (_input, { forwardedFor }) => forwardedFor ?? 'nobody')
+    const registry = registryWith(spec('/test/who'), (_input, { forwardedFor }) => forwardedFor ?? 'nobody')
     registry.register(spec('/test/whose', {}, 'subscription'), async function* (_input, { forwardedFor }) {
       yield forwardedFor ?? 'nobody'
     })
@@ -392,10 +360,9 @@ test('CALL-T69 a subscription through a head that is silent for too long ends at
   const start = (Date.now() * 1000) as Ticks
   const head = new TestHead({ clock: new ManualClock(start) })
   const clock = new ManualClock(start)
-  const registry = new OperationRegistry()
   const ended = gate<unknown>()
   const next = gate()
-  registry.register(spec('/test/quiet', {}, 'subscription'), async function* (_input, { signal }) {
+  const registry = registryWith(spec('/test/quiet', {}, 'subscription'), async function* (_input, { signal }) {
     signal.addEventListener('abort', () => ended.open(signal.reason))
     yield 1
     await next.opened

@@ -3,8 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { OperationRegistry } from '../registry.ts'
-import { collect, gate, listed, principal, spec, TestHead, workerPrincipal } from '../testing/head.ts'
+import { collect, gate, listed, principal, registryWith, spec, TestHead, workerPrincipal } from '../testing/head.ts'
 
 const SCRIPT = join(import.meta.dirname, '..', 'testing', 'worker.py')
 const MISSING = 'python3 is not installed'
@@ -41,8 +40,7 @@ function pythonHead() {
   const aborted = [gate<unknown>(), gate<unknown>()]
   const parents: unknown[] = []
   let count = 0
-  const registry = new OperationRegistry()
-  registry.register(spec('/dictionary/define'), (input, { identity, parentRequestId }) => {
+  const registry = registryWith(spec('/dictionary/define'), (input, { identity, parentRequestId }) => {
     parents.push(parentRequestId)
     return `what ${String(input)} means, says the head to ${identity?.id}`
   })

@@ -3,13 +3,14 @@ import { expect, test, vi } from 'vitest'
 import { OperationRegistry } from '../registry.ts'
 import {
   askToRegister,
+  collect,
   gate,
   listed,
   principal,
   register,
+  registryWith,
   spec,
   TestHead,
-  unspecifiedWorker,
   workerPrincipal,
 } from '../testing/head.ts'
 
@@ -54,10 +55,9 @@ test('CALL-T44 when a worker is lost, calls in flight fail at once and everythin
 })
 
 test('CALL-ROUTE-08 requests that a lost worker had open are aborted', async () => {
-  const registry = new OperationRegistry()
   const begun = gate()
   const aborted = gate()
-  registry.register(spec('/agent/chat'), (_input, { signal }) => {
+  const registry = registryWith(spec('/agent/chat'), (_input, { signal }) => {
     signal.addEventListener('abort', () => aborted.open())
     begun.open()
     return new Promise(() => undefined)
@@ -95,10 +95,7 @@ test('CALL-T45 an alias belongs to an identity: another one is refused, the same
   const first = await head.worker('dev1', { as: x, registry: offering('/test/first') })
   const client = await head.join()
   const other = await head.join({ as: workerPrincipal('Y'), registry: offering('/test/other') })
-  await expect(register(other, 'dev1', ['/test/other'])).rejects.toMatchObject({
-    code: 'CONFLICT',
-    retryable: false,
-  })
+  await expect(register(other, 'dev1', ['/test/other'])).rejects.toMatchObject({ code: 'CONFLICT', retryable: false })
   expect(routedNames(await listed(client))).toEqual(['/dev1/test/first'])
   await expect(client.call('/dev1/test/first')).resolves.toBe('/test/first')
   expect([first.closed, other.closed]).toEqual([false, false])
@@ -118,52 +115,64 @@ test('CALL-ROUTE-06 a link holds one alias', async () => {
   expect(head.node.workers).toEqual(['dev1'])
 })
 
-test.each<[string, unknown, string]>([
-  ['the alias head', { node: 'head', operations: [] }, 'INVALID_INPUT'],
-  ['the alias services', { node: 'services', operations: [] }, 'INVALID_INPUT'],
-  ["the head's own alias", { node: 'main', operations: [] }, 'INVALID_INPUT'],
-  ['an alias with a dot', { node: 'dev.1', operations: [] }, 'INVALID_INPUT'],
-  ['an alias of 65 characters', { node: 'a'.repeat(65), operations: [] }, 'INVALID_INPUT'],
-  ['no alias', { operations: [] }, 'INVALID_INPUT'],
-  ['no list', { node: 'dev1' }, 'INVALID_INPUT'],
-  ['no object', 'dev1', 'INVALID_INPUT'],
-  ['a bad path beside a good one', { node: 'dev1', operations: ['/fs/a', 'bad path'] }, 'INVALID_INPUT'],
-  ['a path with a node', { node: 'dev1', operations: ['/dev1/fs/a'] }, 'INVALID_INPUT'],
-  ['a path of the protocol', { node: 'dev1', operations: ['/services/list'] }, 'INVALID_INPUT'],
-  ['something that is no path', { node: 'dev1', operations: [null] }, 'INVALID_INPUT'],
-  [
-    '10 001 paths',
-    { node: 'dev1', operations: Array.from({ length: 10_001 }, (_, index) => `/fs/f${index}`) },
-    'INVALID_INPUT',
-  ],
-])('CALL-T46 a registration with %s changes nothing', async (_what, input, code) => {
+const odd = { toString: 1, valueOf: 1, toJSON: 1 }
+
+test.each<[string, unknown]>([
+  ['the alias head', { node: 'head', operations: [] }],
+  ['the alias services', { node: 'services', operations: [] }],
+  ["the head's own alias", { node: 'main', operations: [] }],
+  ['an alias with a dot', { node: 'dev.1', operations: [] }],
+  ['an alias of 65 characters', { node: 'a'.repeat(65), operations: [] }],
+  ['an empty alias', { node: '', operations: [] }],
+  ['an alias that reaches for a prototype', { node: '__proto__', operations: [] }],
+  ['an alias that is no text', { node: odd, operations: [] }],
+  ['no alias', { operations: [] }],
+  ['no list', { node: 'dev1' }],
+  ['something that is no list', { node: 'dev1', operations: odd }],
+  ['no object', 'dev1'],
+  ['nothing', null],
+  ['a list in place of an object', []],
+  ['a bad path beside a good one', { node: 'dev1', operations: ['/fs/a', 'bad path'] }],
+  ['a path with a node', { node: 'dev1', operations: ['/dev1/fs/a'] }],
+  ['a path of the protocol beside another', { node: 'dev1', operations: ['/fs/a', '/services/list'] }],
+  ...[null, 5, [], odd, { name: odd }].map(each => [
+    `${JSON.stringify(each)} in place of a path`,
+    { node: 'dev1', operations: [each] },
+  ]),
+  ['10 001 paths', { node: 'dev1', operations: Array.from({ length: 10_001 }, (_, index) => `/fs/f${index}`) }],
+] as [string, unknown][])('CALL-T46 a registration with %s changes nothing', async (_what, input) => {
   const head = new TestHead({ alias: 'main' })
-  const worker = await head.join({ as: workerPrincipal('w'), registry: offering('/fs/a') })
-  await expect(worker.call('/main/services/register', input)).rejects.toMatchObject({ code })
-  expect(head.node.workers).toEqual([])
-  expect(routedNames(await listed(worker))).toEqual([])
+  for (const [scope, code] of [
+    ['node:register', 'INVALID_INPUT'],
+    ['other', 'FORBIDDEN'],
+  ] as const) {
+    const worker = await head.join({ as: principal('w', [scope]), registry: offering('/fs/a') })
+    await expect(worker.call('/main/services/register', input)).rejects.toMatchObject({ code })
+    expect(head.node.workers).toEqual([])
+    expect(routedNames(await listed(worker))).toEqual([])
+  }
 })
 
-test.each<[string, readonly string[] | undefined, string | undefined]>([
-  ['without an identity', undefined, 'FORBIDDEN'],
-  ['without a scope', ['other'], 'FORBIDDEN'],
-  ['with the scope for another alias', ['node:register:dev2'], 'FORBIDDEN'],
-  ['with the scope for this alias', ['node:register:dev1'], undefined],
-  ['with the scope for all', ['node:register'], undefined],
-])('CALL-T46 a registration %s is let in or not', async (_what, scopes, code) => {
+test.each<[string, readonly string[] | undefined, string, string | undefined]>([
+  ['without an identity', undefined, 'dev1', 'FORBIDDEN'],
+  ['without a scope', ['other'], 'dev1', 'FORBIDDEN'],
+  ['with the scope for another alias', ['node:register:dev2'], 'dev1', 'FORBIDDEN'],
+  ['with the scope for what its alias begins with', ['node:register:dev'], 'dev1', 'FORBIDDEN'],
+  ['with the scope for what begins with its alias', ['node:register:dev1'], 'dev', 'FORBIDDEN'],
+  ['with the scope for none', ['node:register:'], 'dev1', 'FORBIDDEN'],
+  ['with a scope that looks like all', ['node:register:*'], 'dev1', 'FORBIDDEN'],
+  ['with the scope in capitals', ['node:register:DEV1'], 'dev1', 'FORBIDDEN'],
+  ['with the scope cut short', ['node'], 'dev1', 'FORBIDDEN'],
+  ['with the scope for this alias', ['node:register:dev1'], 'dev1', undefined],
+  ['with the scope for all', ['node:register'], 'dev1', undefined],
+])('CALL-T46 CALL-T68 a registration %s is let in or not', async (_what, scopes, alias, code) => {
   const head = new TestHead()
   const as = scopes && principal('worker', scopes)
   const worker = await head.join({ registry: offering('/fs/a'), ...(as && { as }) })
-  const answer = register(worker, 'dev1', ['/fs/a'])
+  const answer = register(worker, alias, ['/fs/a'])
   if (code) await expect(answer).rejects.toMatchObject({ code })
   else await expect(answer).resolves.toEqual({ node: 'dev1', registered: 1, operations: ['/dev1/fs/a'] })
   expect(head.node.workers).toEqual(code ? [] : ['dev1'])
-})
-
-test('CALL-ROUTE-06 only a head takes registrations', async () => {
-  const node = new TestHead({ head: false })
-  const worker = await node.join({ as: workerPrincipal('w') })
-  await expect(register(worker, 'dev1', [])).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
 test('CALL-T47 a worker that registers again offers just what it says then', async () => {
@@ -212,17 +221,6 @@ test('CALL-ROUTE-05 while nobody knows what an operation demands, it is refused,
   expect(await client.next()).toMatchObject({ id: 'c3', payload: 'done' })
 })
 
-test('CALL-ROUTE-05 operations of unknown demands are open where that is wanted, and listed then', async () => {
-  const head = new TestHead({ allowUnspecified: true })
-  const worker = await unspecifiedWorker(head, '/fs/a')
-  const client = await head.join()
-  expect(routedNames(await listed(client))).toEqual(['/dev1/fs/a'])
-  const answer = client.call('/dev1/fs/a', 1)
-  worker.send('call.error', (await worker.next()).id, { code: 'NOT_FOUND', message: '', retryable: false })
-  worker.send('call.responded', (await worker.next()).id, 'done')
-  await expect(answer).resolves.toBe('done')
-})
-
 test('CALL-ROUTE-05 specs are asked for eight at a time, and ten seconds in all', async () => {
   const clock = new ManualClock()
   const head = new TestHead({ clock })
@@ -255,16 +253,26 @@ test('CALL-ROUTE-06 a registration that its worker aborts changes nothing', asyn
   expect(head.node.workers).toEqual([])
 })
 
-test.each([
-  ['node:register:dev', 'dev1'],
-  ['node:register:dev1', 'dev'],
-  ['node:register:', 'dev1'],
-  ['node:register:*', 'dev1'],
-  ['node:register:DEV1', 'dev1'],
-  ['node', 'dev1'],
-])('CALL-T68 the scope %s does not register the alias %s', async (scope, alias) => {
-  const head = new TestHead()
-  const worker = await head.join({ as: principal('w', [scope]), registry: offering('/fs/a') })
-  await expect(register(worker, alias, ['/fs/a'])).rejects.toMatchObject({ code: 'FORBIDDEN' })
-  expect(head.node.workers).toEqual([])
+test('CALL-ROUTE-07 a handler of the head calls a worker by its name, as part of its own request', async () => {
+  const atHead = registryWith(spec('/agent/ask'), async (input, { env }) => {
+    const [namespace, op] = input as [string, string]
+    const { result } = await env.invoke(namespace, op, 'question')
+    return result.ok ? result.value : result.error.code
+  })
+  const head = new TestHead({ registry: atHead })
+  const registry = registryWith(spec('/test/answer'), (input, { parentRequestId }) => [input, parentRequestId])
+  registry.register(spec('/test/ticks', {}, 'subscription'), async function* () {
+    yield 1
+  })
+  registry.register(spec('/test/hidden'), () => 'hidden')
+  const worker = await head.join({ as: workerPrincipal('w'), registry })
+  const client = await head.join()
+  const ask = (namespace: string, op: string) =>
+    client.call('/agent/ask', [namespace, op], { requestId: `${namespace}/${op}` })
+  expect(await ask('dev1', 'test/answer')).toBe('NOT_FOUND')
+  await register(worker, 'dev1', ['/test/answer', '/test/ticks'])
+  expect(await ask('dev1', 'test/answer')).toEqual(['question', 'dev1/test/answer'])
+  expect(await ask('dev1', 'test/ticks')).toBe('INVALID_OPERATION_TYPE')
+  expect(await ask('dev1', 'test/hidden')).toBe('NOT_FOUND')
+  expect(await collect(head.node.env.subscribe('dev1', 'test/ticks'))).toEqual([1])
 })

@@ -91,8 +91,13 @@ test.each<[object, string]>([
   [{ access_control: 5 }, OBJECT],
   [{ access_control: { required_scopes: [], custom_auth: 'x' } }, "access control has no member 'custom_auth'"],
   [{ access_control: { customAuth: null } }, "access control has no member 'customAuth'"],
+  [{ access_control: { requiredScope: ['money'] } }, "access control has no member 'requiredScope'"],
+  [{ access_control: { required_scopes: null } }, 'access control must name scopes as a list of texts'],
   [{ access_control: { required_scopes: 'money' } }, 'access control must name scopes as a list of texts'],
+  [{ access_control: { required_scopes: [{ toString: 1 }] } }, 'access control must name scopes as a list of texts'],
+  [{ access_control: { resource_type: {} } }, 'access control must name resource type and action as texts'],
   [{ access_control: { resource_action: 'read' } }, 'access control names a resource action without a resource type'],
+  [{ access_control: { required_scopes: [], requiredScopes: ['a'] } }, 'access control is told in two spellings'],
   [{ accessControl: {} }, 'access control is told in two spellings'],
   [{ name: '/bank/rob' }, 'its worker tells of /bank/rob instead'],
 ])('CALL-T70 access that is stated and not understood stays closed, whatever the head allows: %j', async (odd, why) => {
@@ -176,9 +181,7 @@ async function seen(op_type: unknown, op: string) {
   const client = await head.join()
   const { operations } = await client.call<{ operations: { name: string; op_type: string }[] }>('/services/list', {})
   const type = operations.find(each => each.name === `/dev1${name}`)?.op_type
-  const { op_type: described } = await client.call<{ op_type?: string }>('/services/schema', {
-    name: `/dev1${name}`,
-  })
+  const { op_type: described } = await client.call<{ op_type?: string }>('/services/schema', { name: `/dev1${name}` })
   const [plain] = head.node.links
   const direct = new EnvAssembly({ bindings: { bank: remote(plain!) } }).root
   const answers = []

@@ -5,6 +5,7 @@ import { expect, onTestFinished } from 'vitest'
 import type { Link } from '../link/link.ts'
 import type { LinkOptions } from '../link/link-options.ts'
 import { CallNode, type NodeOptions } from '../node.ts'
+import type { Handler } from '../operation.ts'
 import { OperationRegistry } from '../registry.ts'
 import { connectTcp, listenTcp } from '../transport/sockets.ts'
 import type { Receiver, Transport } from '../transport/transport.ts'
@@ -31,6 +32,13 @@ export function spec(
   opType: OperationSpec['opType'] = 'query',
 ): OperationSpec {
   return { name, opType, inputSchema: {}, outputSchema: {}, accessControl }
+}
+
+/** A registry of one operation; others may follow. */
+export function registryWith(given: OperationSpec, handler: Handler): OperationRegistry {
+  const registry = new OperationRegistry()
+  registry.register(given, handler)
+  return registry
 }
 
 export interface JoinOptions extends Pick<LinkOptions, 'profile'> {
@@ -81,6 +89,8 @@ export class TestHead {
         .filter(({ external, handler }) => external && handler)
         .map(({ path }) => path),
     )
+    // What the head asked meanwhile is nobody's question.
+    options.received?.splice(0)
     return link
   }
 

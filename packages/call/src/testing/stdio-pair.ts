@@ -3,10 +3,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Principal } from '@parley/core'
-import type { PairOptions, TransportPair } from '../transport/compliance.ts'
 import { childTransport } from '../transport/stdio.ts'
 import type { Receiver, Transport } from '../transport/transport.ts'
 import { type Envelope, ProtocolViolation } from '../wire/envelope.ts'
+import type { PairOptions, TransportPair } from './compliance.ts'
 import type { ChildCommand, ChildEvent, ChildSetting } from './stdio-child.ts'
 
 export async function stdioPair(options: PairOptions): Promise<TransportPair> {

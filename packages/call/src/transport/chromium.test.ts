@@ -54,9 +54,7 @@ async function site() {
   )
   const node = new CallNode({ registry, head: true })
   const linked = Promise.withResolvers<Link>()
-  const attached = attachWebSocket(server, transport => linked.resolve(node.attach(transport)), {
-    identities,
-  })
+  const attached = attachWebSocket(server, transport => linked.resolve(node.attach(transport)), { identities })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
     attached.close()
@@ -108,9 +106,7 @@ test.skipIf(!executablePath)(
     expect(await stopped).toBeGreaterThanOrEqual(3)
 
     const input = { node: 'browser-1', operations: ['/notify/alert'] }
-    expect(await fromPage('/head/services/register', { ...input, node: 'browser-2' })).toEqual({
-      code: 'FORBIDDEN',
-    })
+    expect(await fromPage('/head/services/register', { ...input, node: 'browser-2' })).toEqual({ code: 'FORBIDDEN' })
     expect(await fromPage('/head/services/register', input)).toMatchObject({ value: { registered: 1 } })
     const [inside, outside] = memoryPair()
     node.attach(inside)

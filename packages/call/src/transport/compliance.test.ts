@@ -10,8 +10,14 @@ import type { IdentityProvider } from '@parley/core'
 import { expect, test } from 'vitest'
 import { WEBSOCKET_PATH } from '../limits.ts'
 import { selfSigned } from '../testing/certificate.ts'
+import {
+  type PairOptions,
+  Recorder,
+  type Traits,
+  type TransportPair,
+  transportCompliance,
+} from '../testing/compliance.ts'
 import { stdioPair } from '../testing/stdio-pair.ts'
-import { type PairOptions, Recorder, type Traits, type TransportPair, transportCompliance } from './compliance.ts'
 import { memoryPair } from './memory.ts'
 import type { WsFraming } from './message.ts'
 import { MessagePortTransport, type WorkerMessages } from './message-port.ts'
@@ -28,6 +34,7 @@ import {
 import type { Transport } from './transport.ts'
 import { attachWebSocket, connectWebSocket } from './websocket.ts'
 import { connectBrowserWebSocket } from './websocket-browser.ts'
+import type { WebSocketClientOptions } from './websocket-frames.ts'
 
 const stream = (kind: string): Traits => ({ kind, queues: true, carries: 'bytes', keeps: true })
 
@@ -104,19 +111,22 @@ transportCompliance(
   stream('tls'),
 )
 
-const TOKEN = 'the token of this test'
+const TOKEN = 'the-token-of-this-test'
+
+/** What a client says of itself and of its server. */
+type Known = Pick<WebSocketClientOptions, 'identity' | 'token' | 'maxBody'>
 
 async function webSocketPair(
   options: PairOptions,
-  dial: (url: string, token: string | undefined) => Promise<Transport>,
+  dial: (url: string, known: Known) => Promise<Transport>,
   settings: { readonly tls?: boolean; readonly wsFraming?: WsFraming } = {},
 ): Promise<TransportPair> {
   const server = settings.tls ? createTlsServer({ key, cert }) : createServer()
   const accepted = Promise.withResolvers<Transport>()
-  const { left, maxBody } = options
+  const { left, right: identity, maxBody } = options
   const identities: IdentityProvider = {
     byFingerprint: async () => undefined,
-    byToken: async token => (token === TOKEN.replaceAll(' ', '-') ? left : undefined),
+    byToken: async token => (token === TOKEN ? left : undefined),
   }
   const attached = attachWebSocket(server, accepted.resolve, {
     identities: left ? identities : 'anonymous',
@@ -126,7 +136,7 @@ async function webSocketPair(
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const url = `${settings.tls ? 'wss' : 'ws'}://127.0.0.1:${port}${WEBSOCKET_PATH}`
-  const client = await dial(url, left && TOKEN.replaceAll(' ', '-'))
+  const client = await dial(url, { identity, ...(left && { token: TOKEN }) })
   return {
     left: client,
     right: await accepted.promise,
@@ -142,53 +152,29 @@ for (const [form, wsFraming] of [
   ['with lengths', 'prefixed'],
   ['bare', 'bare'],
 ] as const) {
-  transportCompliance(
-    `WebSocket, ${form}`,
-    options =>
-      webSocketPair(
-        options,
-        (url, token) =>
-          connectWebSocket(url, {
-            wsFraming,
-            identity: options.right,
-            ...(token !== undefined && { token }),
-          }),
-        { wsFraming: 'auto' },
-      ),
-    stream('websocket'),
-  )
+  const dial = (url: string, known: Known) => connectWebSocket(url, { wsFraming, ...known })
+  const make = (options: PairOptions) => webSocketPair(options, dial, { wsFraming: 'auto' })
+  transportCompliance(`WebSocket, ${form}`, make, stream('websocket'))
 }
 
 transportCompliance(
   'WebSocket over TLS',
-  options =>
-    webSocketPair(
-      options,
-      (url, token) =>
-        connectWebSocket(url, { ca: cert, identity: options.right, ...(token !== undefined && { token }) }),
-      { tls: true },
-    ),
+  options => webSocketPair(options, (url, known) => connectWebSocket(url, { ca: cert, ...known }), { tls: true }),
   stream('websocket'),
 )
 
-const overNative = (options: PairOptions) =>
-  webSocketPair(options, (url, token) =>
-    connectBrowserWebSocket(url, { identity: options.right, ...(token !== undefined && { token }) }),
-  )
-
-transportCompliance("WebSocket through a page's API", overNative, stream('websocket'))
+transportCompliance(
+  "WebSocket through a page's API",
+  options => webSocketPair(options, connectBrowserWebSocket),
+  stream('websocket'),
+)
 
 transportCompliance(
   "WebSocket through a page's API, the other way round",
-  async options => {
-    const { maxBody, left, right } = options
-    const { dispose, ...ends } = await webSocketPair({ ...(right && { left: right }) }, (url, token) =>
-      connectBrowserWebSocket(url, {
-        identity: left,
-        ...(maxBody !== undefined && { maxBody }),
-        ...(token !== undefined && { token }),
-      }),
-    )
+  async ({ maxBody, left: identity, right }) => {
+    const own = { identity, ...(maxBody !== undefined && { maxBody }) }
+    const dial = (url: string, known: Known) => connectBrowserWebSocket(url, { ...known, ...own })
+    const { dispose, ...ends } = await webSocketPair({ ...(right && { left: right }) }, dial)
     return { left: ends.right, right: ends.left, ...(dispose && { dispose }) }
   },
   stream('websocket'),

@@ -3,9 +3,9 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
 import { CallNode } from '../node.ts'
 import { OperationRegistry } from '../registry.ts'
+import { Recorder } from '../testing/compliance.ts'
 import { echoRegistry } from '../testing/echo.ts'
 import { spec } from '../testing/head.ts'
-import { Recorder } from './compliance.ts'
 import { encodeMessage } from './message.ts'
 import { type MessagePortOptions, MessagePortTransport } from './message-port.ts'
 
@@ -52,10 +52,7 @@ test('a port that is told to sends plain objects', async () => {
 
 test('the bytes of a frame are transferred, not copied', () => {
   const posted: unknown[][] = []
-  const transport = new MessagePortTransport({
-    postMessage: (...given) => void posted.push(given),
-    on: () => {},
-  })
+  const transport = new MessagePortTransport({ postMessage: (...given) => void posted.push(given), on: () => {} })
   transport.send('{"type":"t","id":"","payload":1}')
   const [bytes, transfer] = posted[0] as [Uint8Array, ArrayBuffer[]]
   expect(transfer).toEqual([bytes.buffer])
@@ -109,18 +106,11 @@ test.each(UNFIT)('CALL-T66 a request that holds %s fails, and the link and other
   port.postMessage({ type: 'call.requested', id: 'other', payload: { name: '/test/wait' } })
   await begun.promise
   port.postMessage(request('r1', { cause: value }))
-  const failure = {
-    code: 'INVALID_INPUT',
-    message: expect.stringContaining('/input/cause'),
-    retryable: false,
-  }
+  const failure = { code: 'INVALID_INPUT', message: expect.stringContaining('/input/cause'), retryable: false }
   expect(await answer(port)).toEqual({ type: 'call.error', id: 'r1', payload: failure })
   const payload = { requestId: 'r2', operationId: 'test.echo', input: value }
   port.postMessage({ type: 'call.requested', id: '', payload })
-  expect(await answer(port)).toMatchObject({
-    id: '',
-    payload: { requestId: 'r2', code: 'VALIDATION_ERROR' },
-  })
+  expect(await answer(port)).toMatchObject({ id: '', payload: { requestId: 'r2', code: 'VALIDATION_ERROR' } })
   // What belongs to no request is dropped.
   port.postMessage({ type: 'topic', id: '', payload: value })
   held.resolve('done')
@@ -189,9 +179,6 @@ test('a worker that falls ends its link, and says why', async () => {
   const worker = new Worker(WORKER)
   const link = new CallNode({ registry: new OperationRegistry() }).attach(new MessagePortTransport(worker))
   const closed = new Promise(resolve => link.onClose(resolve))
-  await expect(link.call('/worker/fall')).rejects.toMatchObject({
-    code: 'INTERNAL',
-    message: 'connection closed',
-  })
+  await expect(link.call('/worker/fall')).rejects.toMatchObject({ code: 'INTERNAL', message: 'connection closed' })
   expect(await closed).toBe('fallen')
 })

@@ -8,8 +8,8 @@ import { callDefaults, callLimits, WEBSOCKET_PATH } from '../limits.ts'
 import type { Link } from '../link/link.ts'
 import { CallNode } from '../node.ts'
 import { OperationRegistry } from '../registry.ts'
+import { Recorder } from '../testing/compliance.ts'
 import { echoRegistry } from '../testing/echo.ts'
-import { Recorder } from './compliance.ts'
 import { encodeFrame } from './frame.ts'
 import { encodeMessage } from './message.ts'
 import type { Transport } from './transport.ts'
@@ -29,10 +29,7 @@ async function serve(options: Partial<WebSocketServerOptions> = {}) {
   const logged: string[] = []
   const node = new CallNode({ registry: echoRegistry(), log: line => logged.push(line) })
   const links: Link[] = []
-  const attached = attachWebSocket(server, transport => links.push(node.attach(transport)), {
-    identities,
-    ...options,
-  })
+  const attached = attachWebSocket(server, transport => links.push(node.attach(transport)), { identities, ...options })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   onTestFinished(() => {
@@ -41,6 +38,15 @@ async function serve(options: Partial<WebSocketServerOptions> = {}) {
     server.closeAllConnections()
   })
   return { server, attached, links, logged, port, url: `ws://127.0.0.1:${port}${WEBSOCKET_PATH}` }
+}
+
+/** A server of the library that knows nothing of the protocol; its address. */
+async function plainServer(greet: (socket: WebSocket) => void): Promise<string> {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+  onTestFinished(() => server.close())
+  server.on('connection', greet)
+  await once(server, 'listening')
+  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 /** A client of the library that knows nothing of the protocol. */
@@ -73,12 +79,7 @@ const UPGRADE = {
 /** The answer to an upgrade that is refused: its status. A 101 would be an upgrade. */
 function upgrade(port: number, path: string, headers: Record<string, string> = {}): Promise<number> {
   return new Promise((resolve, reject) => {
-    const request = get({
-      port,
-      host: '127.0.0.1',
-      path,
-      headers: { ...UPGRADE, ...headers },
-    })
+    const request = get({ port, host: '127.0.0.1', path, headers: { ...UPGRADE, ...headers } })
     request.on('response', (response: IncomingMessage) => {
       response.resume()
       resolve(response.statusCode!)
@@ -99,9 +100,14 @@ test('CALL-T55 a WebSocket answers in the form that it is asked in, takes no tex
   const prefixed = await raw(url)
   prefixed.send(encodeFrame(REQUEST))
   expect(await nextMessage(prefixed)).toEqual(encodeFrame(ANSWER))
+  // Nothing is compressed.
+  expect(prefixed.extensions).toBe('')
   const bare = await raw(url)
-  bare.send(Buffer.from(REQUEST))
-  expect((await nextMessage(bare)).toString()).toBe(ANSWER)
+  // It may begin with white space.
+  for (const space of ['', '\t', '\n', '\r', ' ']) {
+    bare.send(Buffer.from(space + REQUEST))
+    expect((await nextMessage(bare)).toString()).toBe(ANSWER)
+  }
   const text = await raw(url)
   text.send(REQUEST)
   expect(await closeCode(text)).toBe(1003)
@@ -148,16 +154,12 @@ test('CALL-TRANS-05 a text that is no envelope ends the link as bytes would', as
 })
 
 test('CALL-TRANS-05 the client for pages takes text where it is told to', async () => {
-  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
-  onTestFinished(() => server.close())
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.on('connection', socket => {
+  const url = await plainServer(socket => {
     socket.on('message', (data, binary) => socket.send(String(binary ? 'binary' : data)))
     socket.send('{"type":"t","id":"text","payload":1}')
   })
   const heard = new Recorder()
-  const page = await connectBrowserWebSocket(`ws://127.0.0.1:${port}`, {
+  const page = await connectBrowserWebSocket(url, {
     wsText: 'accept',
     wsFraming: 'auto',
   })
@@ -166,20 +168,11 @@ test('CALL-TRANS-05 the client for pages takes text where it is told to', async 
   page.send('{"type":"t","id":"back","payload":2}')
   await expect.poll(() => heard.envelopes[1]).toEqual({ type: 't', id: 'back', payload: 2 })
   page.close()
-  const strict = await connectBrowserWebSocket(`ws://127.0.0.1:${port}`)
+  const strict = await connectBrowserWebSocket(url)
   const shut = new Recorder()
   strict.start(shut)
   await shut.untilClosed()
   expect(shut.order).toEqual(['violation', 'closed'])
-})
-
-test('bare JSON may begin with white space', async () => {
-  const { url } = await serve()
-  const socket = await raw(url)
-  for (const space of ['\t', '\n', '\r', ' ']) {
-    socket.send(Buffer.from(space + REQUEST))
-    expect(await nextMessage(socket)).toEqual(encodeFrame(ANSWER))
-  }
 })
 
 const lengthOff = encodeFrame(REQUEST)
@@ -205,12 +198,7 @@ test.each([
 
 test('a message that will be too large is refused by its length, before anything of it has come', async () => {
   const { port } = await serve({ maxBody: 2000 })
-  const request = get({
-    port,
-    host: '127.0.0.1',
-    path: `${WEBSOCKET_PATH}?token=${SECRET}`,
-    headers: UPGRADE,
-  })
+  const request = get({ port, host: '127.0.0.1', path: `${WEBSOCKET_PATH}?token=${SECRET}`, headers: UPGRADE })
   const [, socket] = (await once(request, 'upgrade')) as [IncomingMessage, Socket]
   // A binary frame of 2,005 bytes with a mask: just its head.
   socket.write(Buffer.from([0x82, 0xfe, 0x07, 0xd5, 0, 0, 0, 0]))
@@ -249,29 +237,29 @@ test('a token comes in the header or in the address, and belongs to whoever the 
   node.close()
 })
 
-test.each([
-  ['no token', WEBSOCKET_PATH, {}],
-  ['a wrong token in the header', WEBSOCKET_PATH, { Authorization: 'Bearer sesame' }],
-  ['a wrong token in the address', `${WEBSOCKET_PATH}?token=sesame`, {}],
-  ['another kind of authorization', WEBSOCKET_PATH, { Authorization: `Basic ${SECRET}` }],
-  ['a wrong token beside a right one', `${WEBSOCKET_PATH}?token=${SECRET}`, { Authorization: 'Bearer sesame' }],
-])('%s gets 401 and no WebSocket', async (_what, path, headers) => {
-  const { port, links } = await serve()
-  expect(await upgrade(port, path, headers)).toBe(401)
-  expect(links).toEqual([])
-})
+const tokened = (token: string) => `${WEBSOCKET_PATH}?token=${token}`
+const Origin = 'http://evil.example'
+const anybody = { ...identities, byToken: async () => ALI }
+const unreadable: IdentityProvider = { ...identities, byToken: () => Promise.reject(new Error('disk gone')) }
+const told: Partial<WebSocketServerOptions> = { identities: 'anonymous', allowOrigin: origin => origin === Origin }
 
-test('a token of absurd length is not even looked at', async () => {
-  const { port } = await serve({ identities: { ...identities, byToken: async () => ALI } })
-  const path = (length: number) => `${WEBSOCKET_PATH}?token=${'x'.repeat(length)}`
-  expect(await upgrade(port, path(callLimits.tokenLength))).toBe(101)
-  expect(await upgrade(port, path(callLimits.tokenLength + 1))).toBe(401)
-})
-
-test('a directory that cannot be read lets nobody in', async () => {
-  const broken: IdentityProvider = { ...identities, byToken: () => Promise.reject(new Error('disk gone')) }
-  const { port } = await serve({ identities: broken })
-  expect(await upgrade(port, `${WEBSOCKET_PATH}?token=${SECRET}`)).toBe(401)
+test.each<[string, number, Partial<WebSocketServerOptions>, string, Record<string, string>]>([
+  ['no token', 401, {}, WEBSOCKET_PATH, {}],
+  ['a wrong token in the header', 401, {}, WEBSOCKET_PATH, { Authorization: 'Bearer sesame' }],
+  ['a wrong token in the address', 401, {}, tokened('sesame'), {}],
+  ['another kind of authorization', 401, {}, WEBSOCKET_PATH, { Authorization: `Basic ${SECRET}` }],
+  ['a wrong token beside a right one', 401, {}, tokened(SECRET), { Authorization: 'Bearer sesame' }],
+  ['the longest token', 101, { identities: anybody }, tokened('x'.repeat(callLimits.tokenLength)), {}],
+  ['a longer one', 401, { identities: anybody }, tokened('x'.repeat(callLimits.tokenLength + 1)), {}],
+  ['a token where the directory cannot be read', 401, { identities: unreadable }, tokened(SECRET), {}],
+  ['nothing where no token is asked for', 101, { identities: 'anonymous' }, WEBSOCKET_PATH, {}],
+  ['a page where no token is asked for', 403, { identities: 'anonymous' }, WEBSOCKET_PATH, { Origin }],
+  ['a page that the server was told of', 101, told, WEBSOCKET_PATH, { Origin }],
+  ['another page', 403, told, WEBSOCKET_PATH, { Origin: 'http://other.example' }],
+])('%s gets %i: a WebSocket or none', async (_what, status, options, path, headers) => {
+  const { port, links } = await serve(options)
+  expect(await upgrade(port, path, headers)).toBe(status)
+  expect(links).toHaveLength(status === 101 ? 1 : 0)
 })
 
 test('a directory that does not answer holds nobody for ever', async () => {
@@ -345,28 +333,12 @@ test('other paths of the server stay with whoever serves them', async () => {
   expect(await upgrade(port, WEBSOCKET_PATH, { Authorization: `Bearer ${SECRET}` })).toBe(101)
 })
 
-test('a server that asks for no token takes no pages that it was not told of', async () => {
-  const Origin = 'http://evil.example'
-  const open = await serve({ identities: 'anonymous' })
-  expect(await upgrade(open.port, WEBSOCKET_PATH)).toBe(101)
-  expect(await upgrade(open.port, WEBSOCKET_PATH, { Origin })).toBe(403)
-  const told = await serve({ identities: 'anonymous', allowOrigin: origin => origin === Origin })
-  expect(await upgrade(told.port, WEBSOCKET_PATH, { Origin })).toBe(101)
-  expect(await upgrade(told.port, WEBSOCKET_PATH, { Origin: 'http://other.example' })).toBe(403)
-})
-
 test('connections above the bound are refused', async () => {
   const { url, port } = await serve({ maxConnections: 1 })
   const first = await raw(url)
   expect(await upgrade(port, `${WEBSOCKET_PATH}?token=${SECRET}`)).toBe(503)
   first.send(encodeFrame(REQUEST))
   expect(await nextMessage(first)).toEqual(encodeFrame(ANSWER))
-})
-
-test('nothing is compressed', async () => {
-  const { url } = await serve()
-  const socket = await raw(url)
-  expect(socket.extensions).toBe('')
 })
 
 test('a connection whose other end answers no ping is given up after two, and one that answers is kept', async () => {
@@ -417,17 +389,11 @@ test('closing what was attached ends its connections, and the HTTP server goes o
 })
 
 test('a page tells what it found wrong by a code of its own: browsers allow no other', async () => {
-  const server = createServer()
   const closed = Promise.withResolvers<number>()
-  const { WebSocketServer } = await import('ws')
-  const plain = new WebSocketServer({ server })
-  plain.on('connection', socket => {
+  const url = await plainServer(socket => {
     socket.on('close', closed.resolve)
     socket.send('text')
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const transport = await connectBrowserWebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}/`)
-  new CallNode({ registry: new OperationRegistry() }).attach(transport)
+  new CallNode({ registry: new OperationRegistry() }).attach(await connectBrowserWebSocket(url))
   expect(await closed.promise).toBe(4003)
 })

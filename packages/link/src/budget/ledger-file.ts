@@ -8,8 +8,6 @@ import {
   type LedgerStore,
   ledgerDay,
   limits,
-  MOST_USD,
-  NOTHING_SPENT,
   type Reservation,
   type Spent,
   type Ticks,
@@ -21,6 +19,7 @@ import { amountOf, countOf, float, isWireObject, numberOf, type WireObject, type
 import { sortedAsciiText } from '../json/write.ts'
 import { linkLimits } from '../limits.ts'
 
+const NOTHING_SPENT: Spent = { usd: 0, tokens: 0 }
 const MICROS = 1_000_000
 const DAY_SECONDS = 86_400
 const DAY = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/
@@ -144,7 +143,7 @@ function spentOf(value: WireValue | undefined): Spent {
 }
 
 function usdOf({ usd }: WireObject): number {
-  return Math.min(amountOf(usd), MOST_USD)
+  return Math.min(amountOf(usd), limits.ledgerUsd)
 }
 
 /** What a dead process had set aside counts for a day, unless it is settled. */

@@ -1,5 +1,6 @@
-// `parley-call/1` on real sockets: who comes in, what a stranger gets, what ends a connection, and that the two
-// protocols on one key cannot be taken for each other.
+// `parley-call/1` on real sockets: the suite of every transport, who comes in, what a stranger gets, what ends a
+// connection, and that the two protocols on one key cannot be taken for each other.
+
 import { connect } from 'node:net'
 import {
   CallNode,
@@ -10,7 +11,7 @@ import {
   operation,
   type Transport,
 } from '@parley/call'
-import { Recorder } from '@parley/call/compliance'
+import { Recorder, transportCompliance } from '@parley/call/compliance'
 import { type Principal, SystemClock, Type } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { linkLimits } from '../limits.ts'
@@ -23,6 +24,30 @@ import { CALL_PROLOGUE, type CallListening, listenCall } from './listen-call.ts'
 
 const [alice, bob, carol] = [identityOf('alice'), identityOf('bob'), identityOf('carol')]
 const clock = new SystemClock()
+
+transportCompliance(
+  'Noise',
+  async ({ left: caller, right: called, maxBody }) => {
+    const accepted = Promise.withResolvers<Transport>()
+    const listening = await listenCall({
+      host: '127.0.0.1',
+      port: 0,
+      identity: bob,
+      clock,
+      pins: { identities: () => new Set([alice.id]) },
+      principal: () => caller,
+      accept: accepted.resolve,
+      ...(maxBody !== undefined && { maxBody }),
+    })
+    const target = { identity: bob.id, at: { host: '127.0.0.1', port: listening.port } }
+    const how = { own: alice, clock, timeoutMs: 5000 }
+    const dialled = await dialCall(target, { ...how, ...(called && { principal: called }) })
+    if (!dialled.ok) throw dialled.error
+    return { left: dialled.value, right: await accepted.promise, dispose: () => listening.close() }
+  },
+  { kind: 'noise', queues: true, carries: 'bytes', keeps: true },
+)
+
 const PEER: Principal = { id: 'alp:SHA256:alice', kind: 'peer', name: 'alice', scopes: [] }
 
 function greeting(words: string, more: Promise<void> = Promise.resolve()): OperationRegistry {
@@ -138,8 +163,7 @@ test('a stranger gets the one message of the handshake and no byte more, whateve
   const ground = await CallGround.start()
   const { peer, session } = await ground.raw(carol)
   peer.write(sealed(session, Buffer.alloc(100)))
-  await peer.closed
-  expect(peer.received).toHaveLength(0)
+  await peer.expectSilence()
   expect(ground.accepted).toEqual([])
   await ground.expectServed()
 })
@@ -148,8 +172,7 @@ test('where the list of peers cannot be read, everybody is a stranger', async ()
   const ground = await CallGround.start()
   ground.unreadable = true
   const { peer } = await ground.raw()
-  await peer.closed
-  expect(peer.received).toHaveLength(0)
+  await peer.expectSilence()
   expect(ground.failed).toContain('the list of peers')
 })
 
@@ -187,8 +210,7 @@ test('a caller of the other protocol fails as with a wrong key, on either port, 
   ] as const) {
     const peer = await RawPeer.connected(connect(port, '127.0.0.1'))
     peer.write(framed(2, new Initiator(alice.noise, bob.noise.publicKey, { prologue }).first()!))
-    await peer.closed
-    expect(peer.received).toHaveLength(0)
+    await peer.expectSilence()
   }
   await ground.expectServed()
 })
@@ -255,12 +277,7 @@ test('closing lets out what was sent, takes nobody else, and may be repeated', a
   const client = await ground.dial()
   let heard = 0
   const closed = new Promise<string>(resolve =>
-    client.start({
-      envelope: () => heard++,
-      violation: () => undefined,
-      drain: () => undefined,
-      closed: resolve,
-    }),
+    client.start({ envelope: () => heard++, violation: () => undefined, drain: () => undefined, closed: resolve }),
   )
   await until(() => ground.accepted.length === 1)
   const half = await RawPeer.connected(connect(ground.listening.port, '127.0.0.1'))

@@ -1,22 +1,24 @@
-// The calling side (ALP-UNIX-06, -08, ALP-TCP-07, -10, -11, ALP-ENV-12, ALP-ERR-04) against a real server, and against
-// those that misbehave.
-import { createServer } from 'node:net'
+// The calling side (ALP-UNIX-06 to -08, ALP-TCP-07, -10, -11, ALP-ENV-12, ALP-ERR-04) against a real server and those
+// that misbehave: where a peer is reached, one request, connections that are used again.
+
+import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { ManualClock } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { Scribe } from '../envelope/envelope.ts'
+import { alpiLayout } from '../identity/local.ts'
 import { parseText } from '../json/parse.ts'
 import type { WireObject, WireValue } from '../json/value.ts'
 import { wireText } from '../json/write.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
 import { vectorClock } from '../testing/clock.ts'
 import { failure, Ground, idle, streamOf, until } from '../testing/ground.ts'
-import { temporaryFolder } from '../testing/homes.ts'
+import { temporaryFolder, writeKeys } from '../testing/homes.ts'
 import { misbehaving } from '../testing/misbehaving.ts'
 import { identityOf } from '../testing/vectors.ts'
 import { CARRIERS } from '../transport/channel.ts'
 import { LinkClient } from './client.ts'
-import { targetOf } from './target.ts'
+import { parseAddress, targetOf } from './target.ts'
 
 const bob = identityOf('bob')
 
@@ -201,9 +203,7 @@ test('ALP-UNIX-04 an answer that is too long is a local failure', async () => {
 })
 
 test('ALP-UNIX-04 a line that an early revision would not take is sent only where the peer is known to take it', async () => {
-  const ground = await Ground.start({
-    handler: ({ params }) => ({ result: (params!.text as string).length }),
-  })
+  const ground = await Ground.start({ handler: ({ params }) => ({ result: (params!.text as string).length }) })
   const params = { text: 'x'.repeat(70_000) }
   expect(await ground.client().call(ground.target('unix'), 'x', params)).toMatchObject(failure('link_too_large'))
   const larger = { ...ground.target('unix'), lineBytes: linkLimits.lineBytes }
@@ -231,4 +231,155 @@ test('ALP-ID-06 the label of a peer never crosses the wire', async () => {
   expect((await ground.client().call(target.value, 'link.ping')).ok).toBe(true)
   expect(seen).toHaveLength(1)
   expect(seen[0]).not.toContain(label)
+})
+
+describe('addresses', () => {
+  test.each([
+    ['home-server.internal:7423', 'home-server.internal', 7423],
+    ['::1:7423', '::1', 7423],
+    ['[::1]:7423', '[::1]', 7423],
+    ['a:b:80', 'a:b', 80],
+  ])('ALP-TCP-10 %s is split at the last colon', (address, host, port) => {
+    expect(parseAddress(address)).toEqual({ ok: true, value: { host, port } })
+  })
+
+  test.each(['', 'host', ':7423', 'host:', 'host:x', 'host:70000', 'host:-1', 'host: 1', 'host:1e3'])(
+    'ALP-TCP-10 %j is a local error',
+    address => {
+      expect(parseAddress(address)).toMatchObject({ ok: false, error: { code: 'link_bad_address' } })
+    },
+  )
+
+  test('ALP-TCP-10 brackets are dialled without them', async () => {
+    const ground = await Ground.start()
+    const result = await ground
+      .client()
+      .call({ identity: bob.id, at: { host: '[127.0.0.1]', port: ground.server.port! } }, 'x')
+    expect(result.ok).toBe(true)
+  })
+
+  test('ALP-UNIX-07 a peer without an address is the profile that holds its key', async () => {
+    const root = temporaryFolder()
+    const home = writeKeys(join(root, 'profiles', 'b'), 'bob')
+    const layouts = [alpiLayout(root)]
+    expect(targetOf({ id: 'x', pubkey: bob.id }, layouts)).toEqual({
+      ok: true,
+      value: { identity: bob.id, at: { path: join(home, 'alp', 'alp.sock') } },
+    })
+    expect(targetOf({ id: 'x', pubkey: bob.id, address: 'h:1' }, layouts)).toEqual({
+      ok: true,
+      value: { identity: bob.id, at: { host: 'h', port: 1 } },
+    })
+    expect(targetOf({ id: 'x', pubkey: bob.id, address: 'h' }, layouts).ok).toBe(false)
+    // Not the profile that is called like the peer: it would read what was meant for another (nothing is encrypted
+    // here).
+    for (const id of ['b', '../x'])
+      expect(targetOf({ id, pubkey: identityOf('carol').id }, layouts)).toMatchObject({
+        ok: false,
+        error: { code: 'target-offline' },
+      })
+  })
+})
+
+describe('a session', () => {
+  /** How many connections a ground's server has seen, by the ports they came from. */
+  function counting() {
+    const remotes = new Set<string>()
+    const handler = (_: unknown, { remote }: { readonly remote: string | undefined }) => {
+      remotes.add(remote!)
+      return { result: {} }
+    }
+    return { remotes, handler }
+  }
+
+  test('ALP-TCP-07 uses its connection again, until it was idle for a minute', async () => {
+    const { remotes, handler } = counting()
+    const ground = await Ground.start({ handler })
+    const session = ground.client().session(ground.target('tcp'))
+    for (let times = 0; times < 3; times++) {
+      const call = session.call('x')
+      // The first time it looks whether the server would rather close.
+      if (times === 1) ground.pass(linkDefaults.settleMs)
+      expect((await call).ok).toBe(true)
+      ground.pass(linkDefaults.clientIdleMs - linkDefaults.settleMs - 1)
+    }
+    expect(remotes.size).toBe(1)
+    ground.pass(linkDefaults.settleMs)
+    ground.pass(1)
+    expect((await session.call('x')).ok).toBe(true)
+    expect(remotes.size).toBe(2)
+    session.close()
+  })
+
+  test('ALP-TCP-07 takes a new connection where the server closed the old one', async () => {
+    const { remotes, handler } = counting()
+    const ground = await Ground.start({ handler })
+    const session = ground.client().session(ground.target('tcp'))
+    const { port } = ground.server
+    await session.call('x')
+    await ground.server.close()
+    expect(await session.call('x')).toMatchObject(failure('target-offline'))
+    await ground.listen({ handler, tcp: { host: '127.0.0.1', port: port! } })
+    expect((await session.call('x')).ok).toBe(true)
+    expect(remotes.size).toBe(2)
+    session.close()
+  })
+
+  test('ALP-TCP-07 never sends a request twice: one whose connection breaks has failed', async () => {
+    let asked = 0
+    const sockets: Socket[] = []
+    const ground = await Ground.start({
+      handler: () => {
+        asked++
+        for (const socket of sockets) socket.destroy()
+        return new Promise(() => undefined)
+      },
+    })
+    // Something between the two that can break.
+    const target = await misbehaving('tcp', async socket => {
+      const { socket: onward } = await ground.raw('tcp')
+      sockets.push(socket, onward)
+      socket.pipe(onward).pipe(socket)
+    })
+    expect(await ground.client().session(target).call('x')).toMatchObject(failure('link_empty_response'))
+    expect(asked).toBe(1)
+  })
+
+  test('ALP-TCP-07 has one request at a time', async () => {
+    const release = Promise.withResolvers<void>()
+    const ground = await Ground.start({
+      handler: async () => {
+        await release.promise
+        return { result: 'done' }
+      },
+    })
+    const session = ground.client().session(ground.target('tcp'))
+    const first = session.call('x')
+    expect(await session.call('x')).toMatchObject(failure('link_busy'))
+    release.resolve()
+    expect(await first).toMatchObject({ ok: true, value: 'done' })
+    session.close()
+  })
+
+  test('ALP-TCP-07 works with a server that closes after one exchange', async () => {
+    const ground = await Ground.start()
+    const { remotes } = counting()
+    // Cuts the connection when the answer has passed, as early servers do.
+    const target = await misbehaving('tcp', async socket => {
+      const { socket: onward } = await ground.raw('tcp')
+      remotes.add(String(socket.remotePort))
+      socket.pipe(onward)
+      let seen = 0
+      onward.on('data', (chunk: Buffer) => {
+        seen += chunk.length
+        socket.write(chunk)
+        // Handshake, then the whole answer.
+        if (seen > 50 + 100) socket.end()
+      })
+    })
+    const session = ground.client().session(target)
+    for (let times = 0; times < 3; times++) expect((await session.call('x')).ok).toBe(true)
+    expect(remotes.size).toBe(3)
+    session.close()
+  })
 })

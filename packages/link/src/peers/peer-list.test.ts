@@ -1,12 +1,18 @@
-// The peer list as people write it, and how it is read (ALP-PEER-01 to -03, -06), on real files.
+// The peer list as people write it, and how it is read (ALP-PEER-01 to -04, -06), on real files; invitations and
+// principals of peers.
+
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { type Disk, machineDisk } from '@parley/keys/files'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { fingerprintOf } from '../identity/identity.ts'
 import { linkLimits } from '../limits.ts'
 import { alice, bob, carol, listed } from '../testing/peer-lists.ts'
-import { rateLimitCaps, vectors } from '../testing/vectors.ts'
+import { identityOf, rateLimitCaps, vectors } from '../testing/vectors.ts'
+import { readInvitation, writeInvitation } from './invitation.ts'
 import { isAllowed, readPeer } from './peer.ts'
 import { readEntries } from './peers-yaml.ts'
+import { isPeer, peerPrincipal } from './principal.ts'
 
 test('ALP-PEER-01 a file that is missing, no YAML, no list or no UTF-8 is an empty list', () => {
   expect(listed().list.all()).toEqual([])
@@ -185,4 +191,51 @@ test(`ALP-PEER-01 of more than ${linkLimits.peers} entries the first count`, asy
   expect(list.problems()).toHaveLength(5)
   const more = await list.add({ id: 'a', pubkey: alice, allow: [] })
   expect(more).toMatchObject({ error: { code: 'too_many_peers' } })
+})
+
+const pubkey = identityOf('alice').id
+
+test('ALP-PEER-04 an invitation is one line that survives a shell, and says what its owner gave', () => {
+  const line = writeInvitation({ pubkey, address: 'home-server.internal:7423', name: 'home-server' })
+  expect(line).toBe('alp://A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg@home-server.internal:7423#home-server')
+  expect(readInvitation(` ${line}\n`)).toEqual({
+    ok: true,
+    value: { pubkey, address: 'home-server.internal:7423', name: 'home-server' },
+  })
+  expect(readInvitation(writeInvitation({ pubkey }))).toEqual({ ok: true, value: { pubkey } })
+  expect(readInvitation(writeInvitation({ pubkey, address: '[::1]:7423' }))).toMatchObject({
+    value: { address: '[::1]:7423' },
+  })
+})
+
+test.each([
+  '',
+  pubkey,
+  'alp://',
+  'alp://short',
+  `alp://${pubkey}`,
+  'alp://A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbh',
+  'alp://A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg@nowhere',
+  'alp://A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg@a:1 b:2',
+  'alp://A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg#a.b',
+  'alp://A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg#a\nalp://x',
+  `alp://A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg@${'a'.repeat(600)}:1`,
+])('ALP-PEER-04 what is no invitation is refused with a reason: %s', line => {
+  expect(readInvitation(line)).toMatchObject({ ok: false, error: { code: 'bad_invitation' } })
+})
+
+test('ALP-PEER-04 every key comes back as it was', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), bytes => {
+      const key = Buffer.from(bytes).toString('base64')
+      expect(readInvitation(writeInvitation({ pubkey: key }))).toEqual({ ok: true, value: { pubkey: key } })
+    }),
+  )
+})
+
+test('ALP-PEER-04 a pinned key is the user of its fingerprint, with no scope', () => {
+  const pubkey = identityOf('bob').id
+  const principal = peerPrincipal({ id: 'bob', pubkey })
+  expect(principal).toEqual({ id: `alp:${fingerprintOf(pubkey)}`, kind: 'user', name: 'bob', scopes: [] })
+  expect([principal.id, 'bob', 'alp'].map(isPeer)).toEqual([true, false, false])
 })

@@ -40,8 +40,7 @@ test(`ALP-UNIX-04 ${COUNT} connections to the Unix socket that say half a line k
 test('ALP-TCP-08 strangers past the handshake, each with a part of a large frame, cost little and keep nobody out', async () => {
   const ground = await Ground.start({ clock: new SystemClock() })
   const peer = await Caller.of(ground)
-  peer.say(peer.request())
-  await peer.hear()
+  await peer.ask()
   const before = process.memoryUsage().arrayBuffers
   const strangers: Caller[] = []
   for (let index = 0; index < COUNT; index++) {
@@ -53,8 +52,7 @@ test('ALP-TCP-08 strangers past the handshake, each with a part of a large frame
   }
   await expectServed(ground)
   // The peer's connection is there still.
-  peer.say(peer.request())
-  expect(await peer.hear()).toMatchObject({ result: {} })
+  expect(await peer.ask()).toMatchObject({ result: {} })
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(96 * 2 ** 20)
 })
 
@@ -71,8 +69,7 @@ test('ALP-TCP-08 in a crowd of strangers one that announces a large frame is clo
   // Its handshake is served after theirs.
   const late = await Caller.of(ground, 'carol')
   late.peer.write(length)
-  await late.peer.closed
-  expect(late.peer.received).toHaveLength(0)
+  await late.peer.expectSilence()
   crowd[0]!.peer.socket.destroy()
   await crowd[0]!.peer.closed
   await until(() => crowd.slice(1).every(({ peer }) => !peer.socket.destroyed))

@@ -15,15 +15,13 @@ test('ALP-TCP-02 the first byte on the wire belongs to the handshake, and the se
   const peer = await ground.raw('tcp')
   peer.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   peer.socket.end()
-  await peer.closed
-  expect(peer.received).toHaveLength(0)
+  await peer.expectSilence()
 })
 
 test('ALP-TCP-03 three frames with lengths of two bytes, then frames with four', async () => {
   const ground = await Ground.start()
   const caller = await Caller.of(ground)
-  caller.say(caller.request({ nonce: 'n' }))
-  expect(await caller.hear()).toMatchObject({ result: { params: { nonce: 'n' } } })
+  expect(await caller.ask({ nonce: 'n' })).toMatchObject({ result: { params: { nonce: 'n' } } })
 })
 
 test.each([
@@ -37,8 +35,7 @@ test.each([
   const ground = await Ground.start()
   const peer = await ground.raw('tcp')
   peer.write(bytes)
-  await peer.closed
-  expect(peer.received).toHaveLength(0)
+  await peer.expectSilence()
 })
 
 test('ALP-TCP-03 all of it may come at once, cut anywhere', async () => {
@@ -68,8 +65,7 @@ test('ALP-TCP-04 the largest frame is taken, a longer one is not, nor one that i
   const length = Buffer.alloc(4)
   length.writeUInt32BE(linkLimits.frameBytes + 1)
   caller.peer.write(length)
-  await caller.peer.closed
-  expect(caller.peer.received).toHaveLength(0)
+  await caller.peer.expectSilence()
   for (const spoilt of [
     (_: Caller) => Buffer.alloc(4),
     (by: Caller) => {
@@ -81,16 +77,14 @@ test('ALP-TCP-04 the largest frame is taken, a longer one is not, nor one that i
   ]) {
     const other = await Caller.of(ground)
     other.peer.write(spoilt(other))
-    await other.peer.closed
-    expect(other.peer.received).toHaveLength(0)
+    await other.peer.expectSilence()
   }
 })
 
 test('ALP-TCP-04 an answer that would not fit becomes an error that does', async () => {
   const ground = await Ground.start({ handler: () => ({ result: 'x'.repeat(linkLimits.frameBytes) }) })
   const caller = await Caller.of(ground)
-  caller.say(caller.request())
-  expect(await caller.hear()).toMatchObject({
+  expect(await caller.ask()).toMatchObject({
     error: { code: -32603, message: 'internal-error', data: { detail: 'the answer is too large' } },
   })
 })
@@ -114,8 +108,7 @@ test('ALP-TCP-06 a handshake that takes longer than ten seconds is cut, wherever
   ground.pass(1)
   await Promise.all([silent.closed, halfway.closed])
   expect(silent.received).toHaveLength(0)
-  late.say(late.request())
-  expect(await late.hear()).toMatchObject({ result: {} })
+  expect(await late.ask()).toMatchObject({ result: {} })
 })
 
 test('ALP-TCP-06 at most 32 handshakes run at once; the next one waits until one is done', async () => {
@@ -135,13 +128,11 @@ test('ALP-TCP-07 a connection serves one request after the other, until it is id
   const ground = await Ground.start()
   const caller = await Caller.of(ground)
   for (let turn = 0; turn < 5; turn++) {
-    caller.say(caller.request({ turn }))
-    expect(await caller.hear()).toMatchObject({ result: { params: { turn } } })
+    expect(await caller.ask({ turn })).toMatchObject({ result: { params: { turn } } })
     ground.pass(linkDefaults.serverIdleMs - 1)
   }
   ground.pass(1)
-  await caller.peer.closed
-  expect(caller.peer.received).toHaveLength(0)
+  await caller.peer.expectSilence()
 })
 
 test('ALP-TCP-07 no request waits for the one before it: each is answered when its answer is there', async () => {
@@ -198,14 +189,12 @@ test(`ALP-TCP-07 of one connection ${linkLimits.requestsAtOnce} requests are ans
 test('ALP-TCP-07 a request that is not answered ends the connection at once', async () => {
   const ground = await Ground.start()
   const caller = await Caller.of(ground)
-  caller.say(caller.request())
-  await caller.hear()
+  await caller.ask()
   const again = caller.request()
   caller.say(again)
   await caller.hear()
   caller.say(again)
-  await caller.peer.closed
-  expect(caller.peer.received).toHaveLength(0)
+  await caller.peer.expectSilence()
   expect(ground.dropped).toEqual([['replay', 'tcp']])
 })
 
@@ -213,8 +202,7 @@ test('ALP-TCP-07 a caller that leaves after one exchange leaves nothing behind',
   const ground = await Ground.start()
   for (let times = 0; times < 10; times++) {
     const caller = await Caller.of(ground)
-    caller.say(caller.request())
-    await caller.hear()
+    await caller.ask()
     caller.peer.socket.destroy()
   }
   expect(ground.failed).toEqual([])
@@ -225,8 +213,7 @@ test('ALP-TCP-08 a stranger is known by its first envelope, and then dropped', a
   const caller = await Caller.of(ground, 'carol')
   const { localPort } = caller.peer.socket
   caller.say(caller.request())
-  await caller.peer.closed
-  expect(caller.peer.received).toHaveLength(0)
+  await caller.peer.expectSilence()
   expect(ground.strangers).toEqual([[identityOf('carol').id, `127.0.0.1:${localPort}`]])
   expect(ground.dropped).toEqual([['unpinned', 'tcp']])
 })
@@ -236,8 +223,7 @@ test('ALP-PEND-01 a stranger is known by its first envelope however large that i
   const caller = await Caller.of(ground, 'carol')
   const room = linkLimits.frameBytes - TAG_BYTES - caller.request({ text: '' }).length
   caller.say(caller.request({ text: 'x'.repeat(room) }))
-  await caller.peer.closed
-  expect(caller.peer.received).toHaveLength(0)
+  await caller.peer.expectSilence()
   expect(ground.strangers.map(([identity]) => identity)).toEqual([identityOf('carol').id])
 })
 
@@ -245,14 +231,11 @@ test('ALP-TCP-08 a stranger has ten seconds for its envelope, a peer has more', 
   const ground = await Ground.start()
   const [stranger, peer] = [await Caller.of(ground, 'carol'), await Caller.of(ground)]
   // Both are past the handshake when the peer is answered.
-  peer.say(peer.request())
-  await peer.hear()
+  await peer.ask()
   await idle(1)
   ground.pass(linkDefaults.strangerMs)
-  await stranger.peer.closed
-  expect(stranger.peer.received).toHaveLength(0)
-  peer.say(peer.request())
-  expect(await peer.hear()).toMatchObject({ result: {} })
+  await stranger.peer.expectSilence()
+  expect(await peer.ask()).toMatchObject({ result: {} })
 })
 
 test('ALP-TCP-08 who is pinned meanwhile is served the next time', async () => {
@@ -262,8 +245,7 @@ test('ALP-TCP-08 who is pinned meanwhile is served the next time', async () => {
   await first.peer.closed
   ground.pinned.add(identityOf('carol').id)
   const second = await Caller.of(ground, 'carol')
-  second.say(second.request())
-  expect(await second.hear()).toMatchObject({ result: {} })
+  expect(await second.ask()).toMatchObject({ result: {} })
 })
 
 test.each([
@@ -273,8 +255,7 @@ test.each([
   const ground = await Ground.start({ pinned })
   const caller = await Caller.of(ground, 'carol')
   caller.say(caller.request({}, 'link.ping', new Scribe(identityOf('alice'), ground.clock)))
-  await caller.peer.closed
-  expect(caller.peer.received).toHaveLength(0)
+  await caller.peer.expectSilence()
   expect(ground.dropped).toEqual([['binding', 'tcp']])
   expect(ground.strangers).toEqual([])
 })
@@ -285,8 +266,7 @@ test.each(['{oops', '', '[]', 'null', '"x"', '{}', '\ufeff{}'])(
     const ground = await Ground.start()
     const caller = await Caller.of(ground)
     caller.say(Buffer.from(text))
-    await caller.peer.closed
-    expect(caller.peer.received).toHaveLength(0)
+    await caller.peer.expectSilence()
   },
 )
 
@@ -334,8 +314,7 @@ test('a caller that leaves in the middle of a stream stops the handler', async (
     },
   })
   const caller = await Caller.of(ground)
-  caller.say(caller.request())
-  await caller.hear()
+  await caller.ask()
   caller.peer.socket.destroy()
   await aborted.promise
   await until(() => state.returned)

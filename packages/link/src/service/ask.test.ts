@@ -141,8 +141,9 @@ test('ALP-ASK-05 asks on one connection do not wait for each other, and a cancel
   const caller = await Caller.of(profile)
   caller.say(caller.request({ prompt: 'one' }, 'link.ask'))
   await until(() => profile.service.running !== undefined)
-  caller.say(caller.request({ prompt: 'two' }, 'link.ask'))
-  expect(await caller.hear()).toMatchObject({ error: { code: -32007, message: 'target-busy' } })
+  expect(await caller.ask({ prompt: 'two' }, 'link.ask')).toMatchObject({
+    error: { code: -32007, message: 'target-busy' },
+  })
   caller.say(caller.request({}, 'link.cancel'))
   const answers = [await caller.hear(), await caller.hear()]
   expect(answers).toContainEqual(expect.objectContaining({ result: expect.objectContaining({ cancelled: true }) }))
@@ -380,10 +381,8 @@ test('ALP-PING-01 a ping is read into what it says, and an answer that is none i
     await ask(ground.client(), ground.clock, ground.target('unix'), 'x'),
   ])
     expect(failed).toMatchObject(failure('link_bad_response'))
-  expect(await ping(profile.client(), profile.target('tcp'), { nonce: 'n' })).toEqual({
-    ok: true,
-    value: { version: 1, agentName: 'bob' },
-  })
+  const pong = await ping(profile.client(), profile.target('tcp'), { nonce: 'n' })
+  expect(pong).toEqual({ ok: true, value: { version: 1, agentName: 'bob' } })
 })
 
 test('ALP-ASK-04 what a run says while it is interrupted is the answer, also where it says it late', async () => {

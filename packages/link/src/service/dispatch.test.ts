@@ -1,16 +1,19 @@
-// What happens to requests of a pinned peer (ALP-SRV, ALP-PING), over real sockets and real files.
+// What happens to requests of a pinned peer (ALP-SRV, ALP-PING, ALP-RATE), over real sockets and real files.
+
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { ParleyError, SystemClock } from '@parley/core'
+import { SystemClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import { writeTs } from '../envelope/timestamp.ts'
 import { float, type WireObject, type WireValue } from '../json/value.ts'
 import { wireText } from '../json/write.ts'
+import { linkLimits } from '../limits.ts'
 import { forgedBytes } from '../testing/forge.ts'
 import { answersOf, until } from '../testing/ground.ts'
 import { Profile } from '../testing/profile.ts'
 import { end, endless, owner, ScriptedRuns } from '../testing/scripted-runs.ts'
 import { identityOf, vectors } from '../testing/vectors.ts'
 import { CARRIERS } from '../transport/channel.ts'
+import { RateLimit } from './rate-limit.ts'
 
 const INVALID = { code: -32602, message: 'invalid-params' }
 const [alice, bob, carol] = [identityOf('alice'), identityOf('bob'), identityOf('carol')]
@@ -90,16 +93,16 @@ test('ALP-SRV-03 params that are no object are invalid once the handler would ru
 
 test('ALP-SRV-04 an authentic message that is no request is told so, and takes its place in the minute', async () => {
   const profile = await Profile.start({ pinned: { alice: { perMinute: 6 } } })
-  for (const [body, id] of [
-    [{ jsonrpc: '1.0', id: 'x', method: 'link.ping' }, 'x'],
-    [{ jsonrpc: null, id: 'x', method: 'link.ping' }, 'x'],
-    [{ method: 'link.ping' }, null],
-    [{ id: { a: 1 }, method: 'link.ping' }, null],
-    [{ id: 'x' }, 'x'],
-    [{ id: 'x', method: 5 }, 'x'],
-  ] as [WireObject, string | null][])
+  for (const [body, id, detail] of [
+    [{ jsonrpc: '1.0', id: 'x', method: 'link.ping' }, 'x', 'jsonrpc is not "2.0"'],
+    [{ jsonrpc: null, id: 'x', method: 'link.ping' }, 'x', 'jsonrpc is not "2.0"'],
+    [{ method: 'link.ping' }, null, 'id is not a string'],
+    [{ id: { a: 1 }, method: 'link.ping' }, null, 'id is not a string'],
+    [{ id: 'x' }, 'x', 'method is not a string'],
+    [{ id: 'x', method: 5 }, 'x', 'method is not a string'],
+  ] as [WireObject, string | null, string][])
     expect(await say(profile, body), JSON.stringify(body)).toMatchObject([
-      { id, error: { code: -32600, message: 'invalid-request', data: { detail: expect.any(String) } } },
+      { id, error: { code: -32600, message: 'invalid-request', data: { detail } } },
     ])
   expect(await say(profile, { id: 'x' })).toMatchObject([{ error: { message: 'rate-limited' } }])
   // Of a stranger it is as silent as everything else.
@@ -120,22 +123,6 @@ test('ALP-RATE-04 per_minute covers every method, those of workgroups and of the
     ['link.ping', {}],
   ] as const)
     expect(await profile.call(method, params), method).toMatchObject({ error: { message: 'rate-limited' } })
-})
-
-test('ALP-SRV-03 a method that fails is an internal error with a text, and the next call works', async () => {
-  const profile = await Profile.start({ pinned: { alice: { allow: ['link.ping', 'link.fails', 'link.breaks'] } } })
-  profile.service.methods
-    .set('link.fails', () => Promise.reject(new ParleyError('x', 'no such thing here')))
-    .set('link.breaks', () => {
-      throw new Error('a path of ours')
-    })
-  expect(await profile.call('link.fails')).toMatchObject({
-    error: { code: -32603, data: { detail: 'no such thing here' } },
-  })
-  expect(await profile.call('link.breaks')).toMatchObject({
-    error: { code: -32603, data: { detail: expect.not.stringContaining('path') } },
-  })
-  expect(await profile.call('link.ping')).toMatchObject({ version: 1 })
 })
 
 test('ALP-SRV-05 there are three methods and none that tells of others, whatever a peer is allowed', async () => {
@@ -275,4 +262,57 @@ test('ALP-ASK-08 a key that a person changed in the file reads nothing of what t
   profile.editPeers(`- {id: alice, pubkey: "${carol.id}", allow: [link.ask]}\n`)
   await profile.call('link.ask', { prompt: 'hi' }, { as: 'carol' })
   expect(profile.runs.requests.at(-1)?.told).toEqual([])
+})
+
+function limited() {
+  const clock = { ms: 0 }
+  const rate = new RateLimit(() => clock.ms)
+  const admits = (cap: number, from = 'alice') => rate.admits(from, cap)
+  return { clock, admits }
+}
+
+test('ALP-RATE-01 each identity has a window of its own', () => {
+  const { admits } = limited()
+  expect([admits(1), admits(1), admits(1, 'bob')]).toEqual([true, false, true])
+})
+
+test('ALP-RATE-02 the timelines of the vectors, to the microsecond', () => {
+  for (const { cap, times_s, admitted } of vectors.rate_limit) {
+    const { clock, admits } = limited()
+    const got = times_s.map(seconds => {
+      clock.ms = seconds * 1000
+      return admits(cap)
+    })
+    expect(got).toEqual(admitted)
+  }
+})
+
+test('ALP-RATE-02 what is refused does not count, and a time exactly a minute old still does', () => {
+  const { clock, admits } = limited()
+  expect(admits(1)).toBe(true)
+  for (let ms = 1000; ms <= 60_000; ms += 1000) {
+    clock.ms = ms
+    expect(admits(1), String(ms)).toBe(false)
+  }
+  clock.ms = 60_000.001
+  expect(admits(1)).toBe(true)
+})
+
+test('ALP-RATE-02 a cap that is lowered applies to what was admitted before', () => {
+  const { admits } = limited()
+  for (let times = 0; times < 5; times++) expect(admits(5)).toBe(true)
+  expect(admits(3)).toBe(false)
+  expect(admits(6)).toBe(true)
+})
+
+test('ALP-RATE-02 what is remembered is bounded, also where per_minute is not', () => {
+  const { clock, admits } = limited()
+  let times = 0
+  while (admits(Number.MAX_SAFE_INTEGER)) times++
+  expect(times).toBe(linkLimits.rateTimes)
+  clock.ms = 120_000
+  for (let peer = 0; peer < 5000; peer++) {
+    clock.ms += 60_001
+    expect(admits(1, `peer ${peer}`)).toBe(true)
+  }
 })

@@ -63,4 +63,10 @@ export class Caller {
     if (!plaintext) throw new Error('a frame that is not for us')
     return parseWire(plaintext) as WireObject
   }
+
+  /** One request and its answer. */
+  ask(...request: Parameters<Caller['request']>): Promise<WireObject> {
+    this.say(this.request(...request))
+    return this.hear()
+  }
 }

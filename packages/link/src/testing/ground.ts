@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { type Clock, ManualClock } from '@parley/core'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { LinkClient } from '../client/client.ts'
 import type { Target } from '../client/target.ts'
 import { ReplayJournal } from '../envelope/replay-journal.ts'
@@ -161,6 +161,12 @@ export class RawPeer {
 
   write(bytes: Buffer | string): void {
     this.socket.write(bytes)
+  }
+
+  /** That the other side closes without a byte more. */
+  async expectSilence(): Promise<void> {
+    await this.closed
+    expect(this.received).toHaveLength(0)
   }
 
   /** Waits until so many bytes have come and takes them. */

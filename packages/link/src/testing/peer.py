@@ -317,11 +317,14 @@ def serve(job, key, own, noise):
 
 
 def main():
-    job = json.loads(sys.stdin.readline())
-    seed = bytes.fromhex(job["seed"])
-    key = Ed25519PrivateKey.from_private_bytes(seed)
-    own = base64.b64encode(raw(key)).decode()
-    {"call": call, "cancel": cancel, "serve": serve}[job["do"]](job, key, own, x_private(seed))
+    """Jobs, a line each; what a caller says of one ends with `done`. A server serves until it is killed."""
+    while line := sys.stdin.readline():
+        job = json.loads(line)
+        seed = bytes.fromhex(job["seed"])
+        key = Ed25519PrivateKey.from_private_bytes(seed)
+        own = base64.b64encode(raw(key)).decode()
+        {"call": call, "cancel": cancel, "serve": serve}[job["do"]](job, key, own, x_private(seed))
+        say("done")
 
 
 main()

@@ -1,10 +1,10 @@
 // The peer in Python (peer.py), for tests: a caller whose words are kept, or a server.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { createInterface, type Interface } from 'node:readline'
+import { createInterface } from 'node:readline'
 import { orInstalled } from '@parley/call/testing'
-import { onTestFinished } from 'vitest'
+import { afterAll, onTestFinished } from 'vitest'
 import type { Target } from '../client/target.ts'
 import type { Carrier } from '../transport/channel.ts'
 import { temporaryFolder } from './homes.ts'
@@ -21,71 +21,68 @@ const python3 = orInstalled('python3-cryptography', () =>
 export const pythonMissing = python3 === undefined
 export const PYTHON_MISSING = 'python3 with its cryptography package is not installed'
 
-function python(job: object): ChildProcess {
+/** A Python process, the lines that it says, and what ends it. */
+function python() {
   const child = spawn(python3!, [SCRIPT], { stdio: ['pipe', 'pipe', 'inherit'] })
-  onTestFinished(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-  })
-  child.stdin!.write(`${JSON.stringify(job)}\n`)
-  return child
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return {
+    tell: (job: object) => void child.stdin.write(`${JSON.stringify(job)}\n`),
+    said: async (): Promise<unknown> => {
+      const { done, value } = await lines.next()
+      if (done) throw new Error('The peer in Python has ended.')
+      return JSON.parse(value)
+    },
+    async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    },
+  }
 }
+type Python = ReturnType<typeof python>
+
+/** One caller for all tests of a file: to start it takes longer than what it does. */
+let caller: Python | undefined
+afterAll(() => caller?.kill())
 
 /** What the Python caller says that it got. It is alice unless the job says otherwise. */
 export async function pythonCalls(target: Target, job: object): Promise<unknown[]> {
+  caller ??= python()
+  const alice = { do: 'call', seed: identityVector('alice').ed25519_seed_hex, method: 'link.ping', params: {} }
+  caller.tell({ ...alice, to: target.identity, ...target.at, ...job })
   const said: unknown[] = []
-  const child = python({
-    do: 'call',
-    seed: identityVector('alice').ed25519_seed_hex,
-    to: target.identity,
-    method: 'link.ping',
-    params: {},
-    ...target.at,
-    ...job,
-  })
-  child.stdin!.end()
-  for await (const line of createInterface({ input: child.stdout! })) said.push(JSON.parse(line))
+  for (let line = await caller.said(); line !== 'done'; line = await caller.said()) said.push(line)
   return said
 }
 
 /** A Python server that is bob: where it listens, what it says, and whom it pins. */
 export class PythonServer {
   readonly target: Target
-  readonly #child: ChildProcess
-  readonly #lines: Interface
+  readonly #python: Python
 
   static async start(carrier: Carrier, pinned?: readonly string[]): Promise<PythonServer> {
     const path = join(temporaryFolder(), 's')
+    const server = python()
+    onTestFinished(() => server.kill())
     const seed = identityVector('bob').ed25519_seed_hex
-    const child = python({
-      do: 'serve',
-      seed,
-      ...(carrier === 'unix' && { path }),
-      ...(pinned && { pinned }),
-    })
-    const lines = createInterface({ input: child.stdout! })
-    const [line] = (await once(lines, 'line')) as [string]
-    const { port } = JSON.parse(line) as { port: number }
+    server.tell({ do: 'serve', seed, ...(carrier === 'unix' && { path }), ...(pinned && { pinned }) })
+    const { port } = (await server.said()) as { port: number }
     const at = carrier === 'unix' ? { path } : { host: '127.0.0.1', port }
-    return new PythonServer({ identity: identityOf('bob').id, at }, child, lines)
+    return new PythonServer({ identity: identityOf('bob').id, at }, server)
   }
 
-  private constructor(target: Target, child: ChildProcess, lines: Interface) {
+  private constructor(target: Target, server: Python) {
     this.target = target
-    this.#child = child
-    this.#lines = lines
+    this.#python = server
   }
 
   /** The next thing that it says. */
-  async says(): Promise<unknown> {
-    const [line] = (await once(this.#lines, 'line')) as [string]
-    return JSON.parse(line)
+  says(): Promise<unknown> {
+    return this.#python.said()
   }
 
   async pin(identity: string): Promise<void> {
-    const said = this.says()
-    this.#child.stdin!.write(`${JSON.stringify({ pin: identity })}\n`)
-    await said
+    this.#python.tell({ pin: identity })
+    await this.says()
   }
 }

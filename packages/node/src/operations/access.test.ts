@@ -1,7 +1,6 @@
 // Who may call what: the owner everything, the agent of a turn its own workspace, and whoever holds an old token
 // nothing.
 import { connect } from 'node:net'
-import { encodeFrame } from '@parley/call'
 import type { AgentVerbs } from '@parley/coordinator'
 import { err, ok, ParleyError } from '@parley/core'
 import { describe, expect, test } from 'vitest'
@@ -138,7 +137,7 @@ describe('/workspaces, and who may call what', () => {
     const socket = connect(place.config().paths.socket)
     const over = new Promise(resolve => socket.once('close', resolve))
     socket.on('error', () => undefined)
-    socket.end(Buffer.concat([Buffer.from(encodeFrame('{"type":"no"}')), Buffer.from('garbage')]))
+    socket.end(Buffer.from('\0\0\0\u000d{"type":"no"}garbage'))
     socket.resume()
     await over
     expect((await client.call('node', 'status', {})).pid).toBe(process.pid)
