@@ -3,4 +3,4 @@
 export { type Disk, type DiskFile, machineDisk } from './disk.ts'
 export { withLock } from './lock-file.ts'
 export { type FolderLock, lockFolder } from './lock-folder.ts'
-export { writeWhole, writeWholeSync } from './whole-file.ts'
+export { writeWholeSync } from './whole-file.ts'
