@@ -55,7 +55,13 @@ function runVitest(selected: readonly string[]): Promise<number> {
     {
       cwd: root,
       stdio: 'inherit',
-      env: { ...process.env, PARLEY_TEST_RESULT: resultFile, ...(soak ? { PARLEY_SOAK: '1' } : {}) },
+      env: {
+        ...process.env,
+        PARLEY_TEST_RESULT: resultFile,
+        // Tests start hundreds of threads and processes from the same sources: what one has compiled serves the others.
+        NODE_COMPILE_CACHE: join(folder, 'compiled'),
+        ...(soak ? { PARLEY_SOAK: '1' } : {}),
+      },
     },
   )
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))

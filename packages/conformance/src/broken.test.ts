@@ -1,9 +1,10 @@
 // Kernels that are broken on purpose (fixtures/): the kit, run as its command is, notices each of them and blames
 // nothing else.
 import { spawnSync } from 'node:child_process'
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import type { Claim } from './claim.ts'
 import type { ScenarioResult } from './runner.ts'
 import type { Break } from './testing/break.ts'
@@ -12,6 +13,10 @@ const fixtures = globSync(join(import.meta.dirname, '..', 'fixtures', '*.json'))
   name: basename(path, '.json'),
   path,
 }))
+
+/** What the first process compiled serves the others: all but one file of each is the same. */
+const compiled = mkdtempSync(join(tmpdir(), 'parley-compiled-'))
+afterAll(() => rmSync(compiled, { recursive: true, force: true }))
 
 interface Report {
   readonly claim: Claim
@@ -26,7 +31,7 @@ function kit(broken: string | undefined, rows: readonly string[]) {
   const only = process.env.PARLEY_SOAK && broken !== undefined ? [] : ['--only', rows.join()]
   const run = spawnSync(process.execPath, [...args, command, '--json', ...only], {
     encoding: 'utf8',
-    env: { ...process.env, PARLEY_BROKEN: broken, NODE_OPTIONS: '' },
+    env: { ...process.env, PARLEY_BROKEN: broken, NODE_OPTIONS: '', NODE_COMPILE_CACHE: compiled },
     maxBuffer: 64 * 1024 * 1024,
   })
   return { ...run, report: run.stdout.startsWith('{') ? (JSON.parse(run.stdout) as Report) : undefined }
