@@ -1,8 +1,11 @@
-// Delivery of signals over a transport that carries them: order, repetition, receivers that pause (W-SIG-06, W-SIG-09).
+// Signals: which an agent may emit (W-SIG-02, -05, -14), and their delivery over a transport that carries them (W-SIG-06,
+// -09).
+
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { Delivery, Transport } from '../runtime/actor/transport.ts'
-import { fixture } from '../testing/fixture.ts'
+import { fixture, refused, withWorker } from '../testing/fixture.ts'
+import { denial } from '../testing/topology.ts'
 
 /**
  * Carries everything at once except the signals that it is told to keep; those arrive, late or again, when the test
@@ -24,9 +27,8 @@ class HoldingTransport implements Transport {
 
 test('W-SIG-06 a signal that is lost on the way is carried again and never given up', async () => {
   const transport = new HoldingTransport()
-  const f = await fixture({ transport, redeliveryBase: 100 })
-  const worker = await f.worker('W')
-  await f.mark()
+  const f = await withWorker({ transport, redeliveryBase: 100 })
+  const worker = f.agent('W')
   transport.keeps = ({ kind }) => kind === 'signal'
   unwrap(await worker.blocked('waiting'))
   await f.settle()
@@ -48,9 +50,8 @@ test('W-SIG-06 a signal that is lost on the way is carried again and never given
 
 test('W-SIG-09 a signal that the transport brings twice is recorded twice and processed once', async () => {
   const transport = new HoldingTransport()
-  const f = await fixture({ transport })
-  const worker = await f.worker('W')
-  await f.mark()
+  const f = await withWorker({ transport })
+  const worker = f.agent('W')
   f.notices.length = 0
   unwrap(await worker.blocked('waiting'))
   const change = { workspace_id: 'W', from_state: 'active', to_state: 'blocked' }
@@ -73,11 +74,7 @@ test('W-SIG-09 a signal that the transport brings twice is recorded twice and pr
   await f.restart()
   await f.mark()
   f.notices.length = 0
-  await f.run.submit({
-    type: 'arrive_signal',
-    signal: repeated!.delivery.id as never,
-    to: f.root.workspace,
-  })
+  await f.run.submit({ type: 'arrive_signal', signal: repeated!.delivery.id as never, to: f.root.workspace })
   await f.expectAdded([['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }]])
   expect(f.notices).toEqual([])
 })
@@ -88,9 +85,8 @@ test.each([
 ])('W-SIG-06 a receipt for a suspended sender waits until it is resumed, delivered %s', async (_how, signals) => {
   const transport = new HoldingTransport()
   const { carry } = transport
-  const f = await fixture({ transport: { carry: carry.bind(transport), signals } })
-  const worker = await f.worker('W')
-  await f.mark()
+  const f = await withWorker({ transport: { carry: carry.bind(transport), signals } })
+  const worker = f.agent('W')
   transport.keeps = ({ kind }) => kind === 'envelope'
   const sent = [
     unwrap(await worker.send(f.mail('R', 'query'))).envelope,
@@ -146,4 +142,38 @@ test('W-SIG-06 a signal on its way to a workspace that is suspended meanwhile ar
     ['workspace_state_changed', 'W', 'system', { to_state: 'active' }],
     ['signal_delivered', 'W', 'protocol', { from: 'R', delivered_to: 'W' }],
   ])
+})
+
+test.each([
+  ['escalation without a reason', { type: 'escalation' }],
+  ['a reason that is no text', { type: 'blocked', reason: 7 }],
+  ['an empty reason where none is needed', { type: 'started', reason: '' }],
+  ['a reason that is too long', { type: 'blocked', reason: 'x'.repeat(4097) }],
+  ['a reference that is no text', { type: 'complete', ref: 7 }],
+  ['an empty reference', { type: 'complete', ref: '' }],
+  ['its own timestamp', { type: 'complete', timestamp: '2026-03-01T09:05:00.000042Z' }],
+  ['its own delivery', { type: 'complete', delivered_to: 'ws_1' }],
+  ['an actor', { type: 'complete', actor: 'system' }],
+  ['no type', {}],
+  ['a type that is no text', { type: 11 }],
+  ['what has no plain form', { type: 'complete', ref: () => 'x' }],
+])('W-SIG-14 a signal with %s is refused without an entry', async (_fault, draft) => {
+  const f = await withWorker()
+  const worker = f.agent('W')
+  expect(refused(await worker.emit(draft as never))).toBe('invalid_argument')
+  await f.expectAdded([])
+  expect(await f.state('W')).toBe('active')
+})
+
+test('W-SIG-05 an agent speaks for its own workspace only, and does not name it (W-SIG-02, W-SIG-05)', async () => {
+  const f = await fixture({ level: 1 })
+  const worker = await f.worker('W')
+  await f.worker('W2')
+  await f.mark()
+  const emit = (draft: object) => worker.emit(draft as never)
+  expect(refused(await emit({ type: 'complete', from: f.id('W2') }))).toBe('permission_denied')
+  await f.expectAdded([denial('W', 'worker', 'emit:complete', 'permission_denied', undefined, 'emit')])
+  expect(refused(await emit({ type: 'complete', from: f.id('W') }))).toBe('invalid_argument')
+  await f.expectAdded([])
+  expect([await f.state('W'), await f.state('W2')]).toEqual(['active', 'active'])
 })
