@@ -4,7 +4,7 @@ import { deliver, emit, redelivered, SC } from '../../entry-rows.ts'
 import type { Entry } from '../../host.ts'
 import { type Kit, NOTES, type State } from '../../kit.ts'
 import { scenario } from '../../scenario.ts'
-import { without } from '../../stored.ts'
+import { without } from '../stored.ts'
 
 const COUNTS = [
   'downtime',

@@ -5,7 +5,7 @@ import { failure, taskStatus } from '../../entry-rows.ts'
 import type { Entry } from '../../host.ts'
 import type { Row } from '../../rows.ts'
 import { scenario } from '../../scenario.ts'
-import { without } from '../../stored.ts'
+import { without } from '../stored.ts'
 
 const S = 1000
 

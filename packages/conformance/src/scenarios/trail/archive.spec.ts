@@ -4,7 +4,7 @@ import type { Entry } from '../../host.ts'
 import type { Kit } from '../../kit.ts'
 import type { OperationName } from '../../operations.ts'
 import { scenario } from '../../scenario.ts'
-import { changing } from '../../stored.ts'
+import { changing } from '../stored.ts'
 
 const DAY = 24 * 3600 * 1000
 

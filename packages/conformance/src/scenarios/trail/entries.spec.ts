@@ -6,7 +6,7 @@ import type { Kit } from '../../kit.ts'
 import { ANY } from '../../rows.ts'
 import { scenario } from '../../scenario.ts'
 import { must } from '../../stage.ts'
-import { changing, restamped } from '../../stored.ts'
+import { changing, restamped } from '../stored.ts'
 
 /** Everything that a filter finds, page by page. */
 async function found(kit: Kit, filter: Readonly<Record<string, unknown>>): Promise<readonly Entry[]> {

@@ -6,7 +6,7 @@ import type { ForeignEntry } from '../../faults.ts'
 import type { Entry } from '../../host.ts'
 import type { Kit } from '../../kit.ts'
 import { scenario } from '../../scenario.ts'
-import { changing, without } from '../../stored.ts'
+import { changing, without } from '../stored.ts'
 
 /** A run that has ended, so that it can be looked at whatever is wrong with it. */
 async function ended(kit: Kit): Promise<readonly Entry[]> {

@@ -1,6 +1,6 @@
 // What scenarios do to stored records: entries changed or taken out, everything else as it was.
-import type { StoredRecord } from './faults.ts'
-import type { Entry } from './host.ts'
+import type { StoredRecord } from '../faults.ts'
+import type { Entry } from '../host.ts'
 
 type Change = (records: readonly StoredRecord[]) => readonly StoredRecord[]
 
