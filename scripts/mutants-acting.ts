@@ -15,7 +15,7 @@ export const ACTING: readonly Mutant[] = [
     file: 'integration/conflict.ts',
     find: "if (actor === 'system') return byOperation(trigger, rootOf(batch.run))",
     replace: "if (actor === '') return byOperation(trigger, rootOf(batch.run))",
-    tests: 'integrity/attribution.test.ts',
+    tests: 'integrity/identity.test.ts',
   },
   {
     id: 'WX-044',
@@ -30,7 +30,7 @@ export const ACTING: readonly Mutant[] = [
     file: 'integration/conflict.ts',
     find: "if (verdict === 'modify' && settled.strategy === 'agent_rework') {",
     replace: "if (verdict === 'modify' && settled.strategy === 'escalate') {",
-    tests: 'integration/conflict-gate.test.ts',
+    tests: 'integration/conflict.test.ts',
   },
   {
     id: 'WX-045-salvage',
@@ -38,7 +38,7 @@ export const ACTING: readonly Mutant[] = [
     file: 'integration/salvage-conflict.ts',
     find: "{ by: verdict === 'modify' ? actor : actorOf(salvage.target) }",
     replace: '{ by: actorOf(salvage.target) }',
-    tests: 'integrity/attribution.test.ts',
+    tests: 'integrity/identity.test.ts',
   },
   {
     id: 'WX-046',
@@ -46,6 +46,6 @@ export const ACTING: readonly Mutant[] = [
     file: 'highway/gate.ts',
     find: "'mode' in paused && paused.mode === 'salvage' ? { mode: paused.mode } : {}",
     replace: "'mode' in paused && paused.mode === undefined ? { mode: 'salvage' } : {}",
-    tests: 'integrity/attribution.test.ts',
+    tests: 'integrity/identity.test.ts',
   },
 ]

@@ -49,7 +49,7 @@ export const AT_REST: readonly Mutant[] = [
     file: 'integrity/object-proof.ts',
     find: "proof === 'forged' || (proof",
     replace: "proof === 'never' || (proof",
-    tests: 'integrity/at-rest.test.ts',
+    tests: 'integrity/keyed.test.ts',
   },
   {
     id: 'WX-058-stripped',
@@ -58,7 +58,7 @@ export const AT_REST: readonly Mutant[] = [
     file: 'content/run-content.ts',
     find: "return proof === 'missing' && this.#proven ? 'forged' : proof",
     replace: 'return this.#proven ? proof : proof',
-    tests: '../../kernel/src/integrity/at-rest.test.ts',
+    tests: '../../kernel/src/integrity/keyed.test.ts',
   },
   {
     id: 'WX-058-removed',
@@ -66,7 +66,7 @@ export const AT_REST: readonly Mutant[] = [
     file: 'integrity/object-proof.ts',
     find: 'expected.join() === this.#first.join()',
     replace: 'expected.join() !== undefined',
-    tests: 'integrity/at-rest.test.ts',
+    tests: 'integrity/keyed.test.ts',
   },
   {
     id: 'WX-058-kind',
@@ -74,7 +74,7 @@ export const AT_REST: readonly Mutant[] = [
     file: 'integrity/object-proof.ts',
     find: 'if (this.#run.staged.has(suspect.id)) throw',
     replace: "if (suspect.id === '') throw",
-    tests: 'integrity/at-rest.test.ts',
+    tests: 'integrity/keyed.test.ts',
   },
   {
     id: 'WX-059',
@@ -82,7 +82,7 @@ export const AT_REST: readonly Mutant[] = [
     file: 'integrity/object-proof.ts',
     find: "(proof === 'missing' && required)",
     replace: "(proof === 'missing' && !required && false)",
-    tests: 'integrity/at-rest.test.ts',
+    tests: 'integrity/keyed.test.ts',
   },
   {
     id: 'W-SEC-07-agent',

@@ -9,7 +9,7 @@ export const JUDGEMENT: readonly Mutant[] = [
     file: 'integration/decide.ts',
     find: "if (strategy !== 'direct') {",
     replace: "if (strategy === 'layered') {",
-    tests: 'integration/evaluated.test.ts',
+    tests: 'integration/strategy.test.ts',
   },
   {
     id: 'W-INT-07-named',
@@ -17,7 +17,7 @@ export const JUDGEMENT: readonly Mutant[] = [
     file: 'integration/integration.ts',
     find: "(type === 'content_overlap' ? resources : [])",
     replace: '(type ? resources : [])',
-    tests: 'integration/evaluated.test.ts',
+    tests: 'integration/strategy.test.ts',
   },
   {
     id: 'W-INT-07-salvage',
@@ -25,7 +25,7 @@ export const JUDGEMENT: readonly Mutant[] = [
     file: 'integration/salvage.ts',
     find: 'if (overlaps.length > 0) {',
     replace: 'if (overlaps.length > 1) {',
-    tests: 'integration/evaluated.test.ts',
+    tests: 'integration/strategy.test.ts',
   },
   {
     id: 'W-INT-06-kept',
@@ -33,7 +33,7 @@ export const JUDGEMENT: readonly Mutant[] = [
     file: 'integration/evolve.ts',
     find: "body.mode === 'salvage' ? undefined : claimResult(run, source.id)",
     replace: 'undefined',
-    tests: 'integration/evaluated.test.ts',
+    tests: 'integration/strategy.test.ts',
   },
   {
     id: 'W-INT-01-judge',
@@ -41,7 +41,7 @@ export const JUDGEMENT: readonly Mutant[] = [
     file: 'integration/source.ts',
     find: 'judgeOf(source) !== caller)',
     replace: 'judgeOf(source) !== source)',
-    tests: 'integration/judged.test.ts',
+    tests: 'integration/integration.test.ts',
   },
   {
     id: 'W-INT-01-nearest',
@@ -49,7 +49,7 @@ export const JUDGEMENT: readonly Mutant[] = [
     file: 'integration/source.ts',
     find: "judge.status === 'conflicted')) judge = judge.parent",
     replace: "judge.status === 'conflicted')) while (judge?.parent) judge = judge.parent",
-    tests: 'integration/judged.test.ts',
+    tests: 'integration/integration.test.ts',
   },
   {
     id: 'W-INT-01-accept',
@@ -57,7 +57,7 @@ export const JUDGEMENT: readonly Mutant[] = [
     file: 'integration/decide.ts',
     find: "decision === 'revise' || decision === 'reject' ? judgeable : integrable",
     replace: 'decision ? judgeable : integrable',
-    tests: 'integration/judged.test.ts',
+    tests: 'integration/integration.test.ts',
   },
   {
     id: 'W-HWY-11-abort',
@@ -65,7 +65,7 @@ export const JUDGEMENT: readonly Mutant[] = [
     file: 'workspace/failure.ts',
     find: "ok({ outcome: 'rejected' })",
     replace: "ok({ outcome: 'applied' })",
-    tests: 'highway/fallback.test.ts',
+    tests: 'highway/gate.test.ts',
   },
   {
     id: 'W-HWY-11-cancel',
@@ -73,7 +73,7 @@ export const JUDGEMENT: readonly Mutant[] = [
     file: 'task/decide.ts',
     find: "ok({ outcome: 'rejected' })",
     replace: "ok({ outcome: 'applied' })",
-    tests: 'highway/fallback.test.ts',
+    tests: 'highway/gate.test.ts',
   },
   {
     id: 'W-INT-04-answer',

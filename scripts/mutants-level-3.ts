@@ -158,7 +158,7 @@ export const LEVEL_3: readonly Mutant[] = [
     file: 'run/run-reading.ts',
     find: '      if (verifier) await this.#examine(verifier, record)\n',
     replace: '',
-    tests: '../../kernel/src/runtime/opening-proof.test.ts',
+    tests: '../../kernel/src/runtime/opening.test.ts',
   },
   {
     id: 'W-TRAIL-12',

@@ -8,7 +8,7 @@ export const OWNERS: readonly Mutant[] = [
     file: 'run/start.ts',
     find: '  if (state === undefined)\n',
     replace: '  if (state === (false as never))\n',
-    tests: 'run/owner.test.ts',
+    tests: 'run/run.test.ts',
   },
   {
     id: 'WX-013-reserved',
@@ -16,7 +16,7 @@ export const OWNERS: readonly Mutant[] = [
     file: 'run/start.ts',
     find: 'if (isReservedActor(owner, new Set(roles.keys())))',
     replace: "if (owner === '')",
-    tests: 'run/owner.test.ts',
+    tests: 'run/run.test.ts',
   },
   {
     id: 'WX-014-operator',
@@ -24,7 +24,7 @@ export const OWNERS: readonly Mutant[] = [
     file: 'run/start.ts',
     find: 'if (!users || house) return undefined',
     replace: 'if (!users) return undefined',
-    tests: 'run/owner.test.ts',
+    tests: 'run/run.test.ts',
   },
   {
     id: 'WX-015',
@@ -32,7 +32,7 @@ export const OWNERS: readonly Mutant[] = [
     file: 'run/level.ts',
     find: '...(users ? [] :',
     replace: '...(users || secret ? [] :',
-    tests: 'run/level.test.ts',
+    tests: 'run/run.test.ts',
   },
   {
     id: 'WX-016',
@@ -40,7 +40,7 @@ export const OWNERS: readonly Mutant[] = [
     file: 'user/authorize.ts',
     find: '(!users || users.stateOf(user) !== undefined)',
     replace: "(users !== undefined || user !== '')",
-    tests: 'run/level.test.ts',
+    tests: 'run/run.test.ts',
   },
   {
     id: 'WX-017',
@@ -80,7 +80,7 @@ export const OWNERS: readonly Mutant[] = [
     file: 'runtime/handle/agent.ts',
     find: '    Object.freeze(this)\n',
     replace: '',
-    tests: 'runtime/handles.test.ts',
+    tests: 'runtime/reads.test.ts',
   },
   {
     id: 'WX-021-boundary',
@@ -95,7 +95,7 @@ export const OWNERS: readonly Mutant[] = [
     file: 'budget/clock.ts',
     find: 'spent.compute : spent.active + spent.blocked',
     replace: 'spent.compute : spent.active',
-    tests: 'budget/wall-time.test.ts',
+    tests: 'budget/limits.test.ts',
   },
   {
     id: 'WX-022-outage',
@@ -103,7 +103,7 @@ export const OWNERS: readonly Mutant[] = [
     file: 'due/due.ts',
     find: "recovering ? (['wall_time_limit'] as const) : TIME_DIMENSIONS",
     replace: 'recovering ? [] : TIME_DIMENSIONS',
-    tests: 'budget/wall-time.test.ts',
+    tests: 'budget/limits.test.ts',
   },
   {
     id: 'WX-023',
@@ -111,6 +111,6 @@ export const OWNERS: readonly Mutant[] = [
     file: 'budget/clock.ts',
     find: '  for (const each of subtree(workspace)) {\n    left -= before(clock, each)',
     replace: '  for (const each of [workspace]) {\n    left -= before(clock, each)',
-    tests: 'budget/wall-time.test.ts',
+    tests: 'budget/limits.test.ts',
   },
 ]

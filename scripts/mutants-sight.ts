@@ -93,6 +93,6 @@ export const SIGHT: readonly Mutant[] = [
     file: 'runtime/recorded-reads.ts',
     find: 'const allowed = await this.#onRecord(run, looked)',
     replace: 'const allowed = looked',
-    tests: 'highway/visibility.test.ts',
+    tests: 'highway/operations.test.ts',
   },
 ]

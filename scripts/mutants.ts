@@ -41,7 +41,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'decide.ts',
     find: 'return decideSend(batch, caller, draft, { reserved: directive',
     replace: 'return decideSend(batch, target.value.parent ?? caller, draft, { reserved: directive',
-    tests: 'integrity/attribution.test.ts',
+    tests: 'integrity/identity.test.ts',
   },
   {
     id: 'WX-002-restart',
@@ -49,7 +49,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'workspace/evolve.ts',
     find: "entry.actor === 'system' ? run.root?.id : parent?.id",
     replace: 'parent?.id',
-    tests: 'integrity/attribution.test.ts',
+    tests: 'integrity/identity.test.ts',
   },
   {
     id: 'WX-003',
@@ -57,7 +57,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'highway/escalation.ts',
     find: "{ actor: 'fallback', ...(further",
     replace: '{ ...(further',
-    tests: 'integrity/attribution.test.ts',
+    tests: 'integrity/identity.test.ts',
   },
   {
     id: 'WX-004',
@@ -72,7 +72,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'highway/effect.ts',
     find: 'if (integrator.id === paused.caller) return undefined',
     replace: "if (integrator.id !== '') return undefined",
-    tests: 'integrity/attribution.test.ts',
+    tests: 'integrity/identity.test.ts',
   },
   {
     id: 'W-WS-17-work',
@@ -80,7 +80,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'checkpoint/decide.ts',
     find: 'if (outside !== undefined)',
     replace: "if (outside === '')",
-    tests: 'workspace/authority.test.ts',
+    tests: 'workspace/access.test.ts',
   },
   {
     id: 'W-WS-17-path',
@@ -96,7 +96,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'trail.ts',
     find: 'if (held.has(this.#store))',
     replace: 'if (held.has(this.#store) && this.floor < 0)',
-    tests: '../../kernel/src/runtime/one-writer.test.ts',
+    tests: '../../kernel/src/runtime/opening.test.ts',
   },
   {
     id: 'W-CONC-08-release',
@@ -105,7 +105,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'trail.ts',
     find: 'if (held.get(this.#store) === hold) held.delete',
     replace: 'held.delete',
-    tests: '../../kernel/src/runtime/one-writer.test.ts',
+    tests: '../../kernel/src/runtime/opening.test.ts',
   },
   {
     id: 'W-CONC-08-stale',
@@ -113,7 +113,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'recovery/quarantine.ts',
     find: 'if (entry.seq !== run.seq + 1) return undefined',
     replace: 'if (entry.seq > 0) return undefined',
-    tests: 'runtime/one-writer.test.ts',
+    tests: 'runtime/opening.test.ts',
   },
   {
     id: 'WX-009',
@@ -121,7 +121,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'workspace/access.ts',
     find: "return sees(caller, producer) ? denied : notFound('checkpoint', id)",
     replace: 'return denied',
-    tests: 'role/denials.test.ts',
+    tests: 'role/authority.test.ts',
   },
   {
     id: 'WX-010',
@@ -129,7 +129,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'runtime/handle/agent-caller.ts',
     find: 'if (shut) return shut',
     replace: 'if (shut && !shut.ok) continue',
-    tests: 'role/denials.test.ts',
+    tests: 'role/authority.test.ts',
   },
   {
     id: 'W-LIFE-04',
@@ -291,8 +291,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'W-LIFE-11',
     rule: 'a resumed workspace returns to where it was',
     file: 'workspace/evolve.ts',
-    find: 'paused ? (body.from_state as ResumableState)',
-    replace: "paused ? ('active' as ResumableState)",
+    find: "paused ? (body.from_state as Workspace['remembered'])",
+    replace: "paused ? ('active' as Workspace['remembered'])",
     tests: 'workspace',
   },
   {

@@ -58,7 +58,7 @@ function runVitest(selected: readonly string[]): Promise<number> {
       env: {
         ...process.env,
         PARLEY_TEST_RESULT: resultFile,
-        // Threads and nodes that tests start run the sources: what one of them has compiled serves all later ones.
+        // Tests start hundreds of threads and processes from the same sources: what one has compiled serves the others.
         NODE_COMPILE_CACHE: join(folder, 'compiled'),
         ...(soak ? { PARLEY_SOAK: '1' } : {}),
       },

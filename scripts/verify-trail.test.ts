@@ -16,8 +16,15 @@ import {
   type Ticks,
   unwrap,
 } from '@parley/core'
-import { ed25519Signer, openTrail, type StoredEntry, type Trail, withFile } from '@parley/trail'
-import { edited, type OpenTrailOptions, ScriptedRun, type Signer, tamper } from '@parley/trail/testing'
+import { ed25519Signer, openTrail, type Trail, withFile } from '@parley/trail'
+import {
+  edited,
+  type OpenTrailOptions,
+  ScriptedRun,
+  type Signer,
+  type StoredEntry,
+  tamper,
+} from '@parley/trail/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 const SCRIPT = join(import.meta.dirname, 'verify-trail.mjs')

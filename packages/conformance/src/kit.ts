@@ -1,8 +1,8 @@
 // What a scenario is told: a stage with the fixture of the sheets. Workspaces are brought into states, mail is sent and
 // people are made by operations, so that everything a scenario rests on is itself black box.
 import { deepStrictEqual } from 'node:assert'
+import type { CheckpointDraft, EnvelopeDraft, TaskDraft, WorkspaceDraft } from './drafts.ts'
 import type { Outcome } from './host.ts'
-import type { CheckpointDraft, EnvelopeDraft, TaskDraft, WorkspaceDraft } from './operations.ts'
 import type { ScenarioOptions } from './scenario.ts'
 import { must, Stage } from './stage.ts'
 import type { EnvelopeView, RightView, TaskView, WorkspaceView } from './views.ts'

@@ -1,7 +1,8 @@
 // The scenarios: each is a row of a sheet, told to a kit. Files in scenarios/ register theirs by being imported.
+
+import type { RunDraft } from './drafts.ts'
 import type { Level, Setup } from './host.ts'
 import type { Kit } from './kit.ts'
-import type { RunDraft } from './operations.ts'
 
 export interface ScenarioOptions {
   /** The lowest level at which the row holds; parts of a higher level ask `kit.level`. */

@@ -1,6 +1,7 @@
 // One system under test with its names: calls by name, the trail since the last mark, time, restarts. What scenarios do
 // with it is in kit.ts.
 import { AssertionError } from 'node:assert'
+import type { RunDraft } from './drafts.ts'
 import { type Faults, NotTested, required } from './faults.ts'
 import type {
   Caller,
@@ -17,7 +18,7 @@ import type {
   System,
 } from './host.ts'
 import { Names } from './names.ts'
-import type { OperationName, RunDraft, Value } from './operations.ts'
+import type { OperationName, Value } from './operations.ts'
 import { amongMismatch, listMismatch, type Row, shownEntry } from './rows.ts'
 import type { ScenarioOptions } from './scenario.ts'
 

@@ -11,7 +11,7 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { type ContentScope, type EntryDraft, type ProposedEntry, stamp, type TrailObject } from '@parley/trail'
-import type { Capability, DenialReason, DeploymentModel, EventBody, EventType, UserState } from '@parley/trail/events'
+import type { Capability, DeploymentModel, EventBody, EventType, UserState } from '@parley/trail/events'
 import type { Evidence } from './checkpoint/checkpoint.ts'
 import type { Gate, GateOutcome } from './highway/gate.ts'
 import type { Identify } from './integrity/identity.ts'
@@ -177,12 +177,12 @@ export interface Denial {
   readonly capability: string
   readonly action: string
   readonly target?: string
-  readonly reason: DenialReason
+  readonly reason: EventBody<'capability_denied'>['reason']
   readonly message: string
   readonly code?: RefusalCode
 }
 
-type OperationDenial = Omit<Denial, 'capability' | 'action' | 'reason'> & { readonly reason?: DenialReason }
+type OperationDenial = Omit<Denial, 'capability' | 'action' | 'reason'> & { readonly reason?: Denial['reason'] }
 
 /** Header actor of an agent's acts (0.3): the coordinator is the system. */
 export function actorOf(workspace: Workspace): string {

@@ -150,7 +150,5 @@ async function askRuntime(all: readonly Step[], together: number): Promise<void>
 }
 
 test('whatever agents ask, the trail takes what is decided, and a restart gives the same state', async () => {
-  await fc.assert(fc.asyncProperty(steps(40), fc.integer({ min: 1, max: 8 }), askRuntime), {
-    numRuns: RUNTIME_RUNS,
-  })
+  await fc.assert(fc.asyncProperty(steps(40), fc.integer({ min: 1, max: 8 }), askRuntime), { numRuns: RUNTIME_RUNS })
 })

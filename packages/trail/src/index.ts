@@ -11,7 +11,6 @@ export {
   type EntryDraft,
   HASH_ALGORITHM,
   type ProposedEntry,
-  type StoredEntry,
   type StoredRecord,
   stamp,
   type TrailObject,
@@ -31,7 +30,7 @@ export { CausalOrder } from './query/causality.ts'
 export { RunModel, type WorkspaceFacts } from './query/model.ts'
 export { type TrailAggregate, type TrailFilter, TrailFilterSchema, type TrailQuery } from './query/query.ts'
 export type { Aggregated, QueryPage } from './query/run-query.ts'
-export { compareRuns, highwayActivity, messageFlow, runOverview, workspaceTimeline } from './query/views.ts'
+export { views } from './query/views.ts'
 export type { TrailState } from './run/run-state.ts'
 export { RunTrail } from './run/run-trail.ts'
 export { ed25519Signer } from './signing.ts'

@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import type { Entry } from './entry.ts'
 import { localHashOf } from './run/chain.ts'
 import type { RunTrail } from './run/run-trail.ts'
+import { codeOf } from './testing/steps.ts'
 import { edited, tamper } from './testing/tamper.ts'
 import { temporaryTrail } from './testing/temporary.ts'
 
@@ -56,10 +57,7 @@ describe('storage life cycle', () => {
     const retention = { cold: 30 * 24 * 3600 * 1000 }
     const archivedAt = parseTimestamp(at)!
     const early = (archivedAt + 1000) as Ticks
-    expect(await storage.deleteArchive(script.run.id, 1, early, retention)).toMatchObject({
-      ok: false,
-      error: { code: 'retention_active' },
-    })
+    expect(codeOf(await storage.deleteArchive(script.run.id, 1, early, retention))).toBe('retention_active')
     expect(await entriesOf(script.run, { workspace: worker })).toEqual(all)
     const late = (archivedAt + retention.cold * 1000) as Ticks
     // Enough further entries that the segments which held the archived ones are finished.
@@ -115,19 +113,11 @@ describe('storage life cycle', () => {
     const script = await first.start()
     const worker = await script.workspace()
     for (let count = 0; count < 4; count++) await script.checkpoint(worker, { confidence: 'low' })
-    expect(await first.trail.storage.snapshot(script.run.id, 'snap_0', 3)).toMatchObject({
-      ok: false,
-      error: { code: 'invalid_state' },
-    })
+    expect(codeOf(await first.trail.storage.snapshot(script.run.id, 'snap_0', 3))).toBe('invalid_state')
     await script.end()
     const entries = await entriesOf(script.run)
     const proposal = unwrap(await first.trail.storage.snapshot(script.run.id, 'snap_1', 5))
-    const body = {
-      snapshot_id: 'snap_1',
-      up_to: 5,
-      entry_count: 5,
-      head_hash: entries[4]!.integrity.entry_hash,
-    }
+    const body = { snapshot_id: 'snap_1', up_to: 5, entry_count: 5, head_hash: entries[4]!.integrity.entry_hash }
     expect(proposal).toMatchObject({ event_type: 'trail_snapshot_created', workspace: null, body })
     unwrap(await script.append(proposal))
     expect(await entriesOf(script.run, { event_type: 'trail_snapshot_created' })).toMatchObject([{ body }])

@@ -130,11 +130,7 @@ test('W-TRAIL-07 behind a segment that was begun to free another one, the log go
   const sizes = { firstSegmentBytes: 32 * 1024, segmentBytes: 32 * 1024 }
   const { disks, trail, store, clock, script, worker, at, run } = await finished(sizes)
   unwrap(await script.append(...unwrap(await trail.storage.compactWorkspace(run, worker, at())).summaries))
-  const note = (count: number) => ({
-    id: script.id('obj') as ObjectId,
-    kind: 'note',
-    value: `${count}`.repeat(1500),
-  })
+  const note = (count: number) => ({ id: script.id('obj') as ObjectId, kind: 'note', value: `${count}`.repeat(1500) })
   // More than half of the segment is full, so that the next one lies ready.
   for (let count = 0; count < 8; count++)
     unwrap(await script.appendWith([note(count)], script.entry('integrity_violation', null, 'protocol')))

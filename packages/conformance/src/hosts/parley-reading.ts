@@ -7,17 +7,7 @@ import type {
   WorkspaceView as ParleyWorkspace,
   RunHandle,
 } from '@parley/kernel'
-import {
-  CausalOrder,
-  compareRuns,
-  highwayActivity,
-  messageFlow,
-  type ProposedEntry,
-  type QueryPage,
-  runOverview,
-  type Entry as TrailEntry,
-  workspaceTimeline,
-} from '@parley/trail'
+import { CausalOrder, type ProposedEntry, type QueryPage, type Entry as TrailEntry, views } from '@parley/trail'
 import { type Outcome, Unsupported } from '../host.ts'
 import type { TopologyQuestion, TrailView, TrailWatch } from '../operations.ts'
 import type { EnvelopeView, TrailPage, WorkspaceView } from '../views.ts'
@@ -160,7 +150,7 @@ export const READING: Table = {
   },
   async compare_runs({ trail, params }) {
     const runs = (params.runs as readonly RunId[]).map(run => trail.run(run))
-    return outcomeOf(await compareRuns(runs), list)
+    return outcomeOf(await views.compareRuns(runs), list)
   },
 }
 
@@ -290,15 +280,15 @@ async function view(call: Call): Promise<Outcome<TrailView>> {
   const entries = ({ entries: all }: { entries: readonly TrailEntry[] }) => ({ entries: all.map(entryOf) })
   switch (name) {
     case 'overview':
-      return outcomeOf(await runOverview(trail), same)
+      return outcomeOf(await views.runOverview(trail), same)
     case 'timeline':
-      return outcomeOf(await workspaceTimeline(trail, workspace), entries)
+      return outcomeOf(await views.workspaceTimeline(trail, workspace), entries)
     case 'messages':
-      return outcomeOf(await messageFlow(trail), same)
+      return outcomeOf(await views.messageFlow(trail), same)
     case 'metrics':
-      return outcomeOf(await compareRuns([trail]), ([metrics]) => metrics!)
+      return outcomeOf(await views.compareRuns([trail]), ([metrics]) => metrics!)
     case 'highway':
-      return outcomeOf(await highwayActivity(trail), entries)
+      return outcomeOf(await views.highwayActivity(trail), entries)
     default:
       throw new Unsupported(`trail_view ${String(name)}`)
   }

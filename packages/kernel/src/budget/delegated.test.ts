@@ -1,5 +1,6 @@
 // Delegated budgets (W-BUDGET-07, W-WS-11, W-TOPO-TREE-04): what a delegate may hand on, what it is charged with, what
-// its end brings.
+// its end brings; and what a group used (W-WS-19).
+
 import { unwrap } from '@parley/core'
 import type { Budget } from '@parley/trail/events'
 import { expect, test } from 'vitest'
@@ -57,10 +58,7 @@ test('W-BUDGET-07 a delegate of a delegate: use counts at every level, and the r
 
 test('W-BUDGET-07 compute time of everybody below counts, and runs faster the more are at work', async () => {
   const f = await fixture()
-  const delegate = await f.worker('D', {
-    delegate: true,
-    budget: { compute_budget: { compute_timeout: 100 * S } },
-  })
+  const delegate = await f.worker('D', { delegate: true, budget: { compute_budget: { compute_timeout: 100 * S } } })
   await f.worker('C', { budget: { compute_budget: { compute_timeout: 60 * S } } }, delegate)
   await f.mark()
   // Two at once: 80 s of work after 40 s.
@@ -98,10 +96,7 @@ test('W-BUDGET-02 the live context of a child that has ended is gone from its de
 
 test('W-BUDGET-07 bytes of children count where only their delegate limits them', async () => {
   const f = await fixture()
-  const delegate = await f.worker('D', {
-    delegate: true,
-    budget: { storage_budget: { checkpoint_limit: 5000 } },
-  })
+  const delegate = await f.worker('D', { delegate: true, budget: { storage_budget: { checkpoint_limit: 5000 } } })
   await f.worker('C', {}, delegate)
   await f.mark()
   unwrap(await f.checkpoint('C', { payload: { content: 'x'.repeat(4000) } }))
@@ -135,20 +130,45 @@ test('W-WS-13 an orphan takes its use along, and fits below its new parent or st
 
 test('what is left to a workspace is the least of what it and the delegates above it have', async () => {
   const f = await fixture()
-  const delegate = await f.worker('D', {
-    delegate: true,
-    timeout: 100 * S,
-    budget: { ...tokens(100), cost_limit: 1 },
-  })
+  const delegate = await f.worker('D', { delegate: true, timeout: 100 * S, budget: { ...tokens(100), cost_limit: 1 } })
   await f.worker('C', { timeout: 500 * S, budget: tokens(90) }, delegate)
   unwrap(await f.run.meter(f.id('D'), { tokens: 5, cost: 0.75 }))
   await f.advance(10 * S)
-  expect(unwrap(await f.run.remaining(f.id('C')))).toEqual({
-    timeout: 90 * S,
-    token_limit: 90,
-    cost_limit: 0.25,
-  })
+  expect(unwrap(await f.run.remaining(f.id('C')))).toEqual({ timeout: 90 * S, token_limit: 90, cost_limit: 0.25 })
   expect(unwrap(await f.run.remaining(f.id('R')))).toEqual({ timeout: null })
   expect(unwrap(await delegate.remaining())).toMatchObject({ token_limit: 95 })
   expect(refused(await f.run.remaining('ws_none' as never))).toBe('not_found')
+})
+
+const budget = { compute_budget: { token_limit: 1000 } }
+
+test('W-WS-19 use, reports and warnings are summed by group', async () => {
+  const f = await fixture()
+  await f.worker('A', { group: 'g', budget })
+  await f.worker('B', { group: 'g', budget })
+  await f.worker('C', { group: 'h', budget })
+  await f.worker('N', { budget })
+  for (const [name, tokens] of [
+    ['A', 100],
+    ['B', 850],
+    ['C', 40],
+    ['N', 7],
+  ] as const) {
+    unwrap(await f.run.meter(f.id(name), { tokens, cost: tokens / 1000 }))
+    await f.settle()
+    const { unreported } = unwrap(await f.agent(name).look())
+    unwrap(await f.checkpoint(name, { resource_usage: unreported }))
+  }
+  await f.bring('A', 'failed')
+  const { topology } = f.run
+  expect(unwrap(await topology.groupUsage('g'))).toMatchObject({ members: 2, tokens: 950, cost: 0.95, warned: 1 })
+  expect(unwrap(await topology.groupUsage('h'))).toMatchObject({ members: 1, tokens: 40, warned: 0 })
+  expect(refused(await topology.groupUsage('none'))).toBe('not_found')
+
+  const sumBy = async (event_type: string, sum: string) => {
+    const { rows } = unwrap(await f.root.aggregate({ filter: { event_type }, group: 'group', sum }))
+    return Object.fromEntries(rows.map(row => [String(row.key), row.sum]))
+  }
+  expect(await sumBy('checkpoint_created', 'resource_usage.tokens_consumed')).toEqual({ g: 950, h: 40, null: 7 })
+  expect(await sumBy('budget_warning', 'consumed')).toEqual({ g: 850 })
 })

@@ -6,7 +6,7 @@ import {
   CHECKPOINT_STATUSES,
   type CheckpointStatus,
   CONFIDENCES,
-  type Confidence,
+  type EventBody,
   type Integrity,
   ResourceUsage,
 } from '@parley/trail/events'
@@ -54,7 +54,7 @@ export interface CheckpointRecord {
   readonly intent: string
   readonly parent: CheckpointId | null
   readonly status: CheckpointStatus
-  readonly confidence: Confidence
+  readonly confidence: EventBody<'checkpoint_created'>['confidence']
   readonly resource_usage?: ResourceUsage
   readonly timestamp: string
   /** The proof on the trail, shown to whoever reads the checkpoint; absent where this runtime made none. */
@@ -66,7 +66,7 @@ export interface Checkpoint {
   readonly workspace: WorkspaceId
   readonly type: string
   readonly status: CheckpointStatus
-  readonly confidence: Confidence
+  readonly confidence: EventBody<'checkpoint_created'>['confidence']
   readonly parent: CheckpointId | null
   readonly filesChanged: readonly string[]
   readonly artifacts: readonly string[]

@@ -1,13 +1,6 @@
 // The envelope (W-ENV-01): what a sender hands in, what the content store keeps, and what the kernel remembers of it.
 import { compile, type EnvelopeId, type GateId, type ObjectId, type Static, Type, type WorkspaceId } from '@parley/core'
-import {
-  bodyLimits,
-  ENVELOPE_PRIORITIES,
-  type EnvelopePriority,
-  type EventBody,
-  Integrity,
-  type UndeliverableReason,
-} from '@parley/trail/events'
+import { bodyLimits, ENVELOPE_PRIORITIES, type EnvelopePriority, type EventBody, Integrity } from '@parley/trail/events'
 import { kernelLimits } from '../limits.ts'
 
 /** W-ENV-04. */
@@ -82,7 +75,7 @@ export interface Envelope {
   status: EnvelopeState
   /** The whole record, until the envelope is consumed or can no longer be; after that the content store has it. */
   record: EnvelopeRecord | undefined
-  undeliverable: UndeliverableReason | undefined
+  undeliverable: EventBody<'envelope_undeliverable'>['reason'] | undefined
   gate: GateId | undefined
   /** The record as a human changed it at the gate; the original keeps the envelope's own id (W-HWY-08). */
   changed: ObjectId | undefined

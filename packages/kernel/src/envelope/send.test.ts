@@ -1,11 +1,13 @@
-// Submitting an envelope: the checks of W-ENV-05, and what a refusal leaves behind.
+// Submitting an envelope (W-ENV-05): the checks, and what a refusal leaves behind. Mail of priority `blocking` (W-ENV-13).
+
 import { type EnvelopeId, type Result, unwrap } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'
 import type { AgentHandle } from '../runtime/handle/agent.ts'
-import { type Fixture, fixture, refused } from '../testing/fixture.ts'
-import { arrived, rejected, send } from '../testing/mail.ts'
+import { type Fixture, fixture, refused, withWorker } from '../testing/fixture.ts'
+import { arrived, created, delivered, inboxOf, receipt, rejected, send, withNotes } from '../testing/mail.ts'
+import { carriedFixture } from '../testing/transport.ts'
 
 /** Sends what the types may rule out. */
 function sendAny(agent: AgentHandle, draft: unknown): Promise<Result<{ readonly envelope: EnvelopeId }>> {
@@ -21,9 +23,7 @@ const payload = { format: 'markdown', content: 'text' }
 const toW = (f: Fixture, change: object = {}) => ({ to: f.id('W'), type: 'directive', payload, ...change })
 
 test('W-ENV-02 no field that the runtime owns can be supplied', async () => {
-  const f = await fixture()
-  await f.worker('W')
-  await f.mark()
+  const f = await withWorker()
   const owned = { id: 'x', timestamp: 'x', origin: 'human', originator: 'ux', status: 'created', actor: 'ux' }
   for (const [field, value] of Object.entries({ ...owned, from: f.id('W'), integrity: {} })) {
     expect(refused(await sendAny(f.root, toW(f, { [field]: value }))), field).toBe('rejected(invalid_structure)')
@@ -88,8 +88,7 @@ test.for<[string, (f: Fixture) => unknown, string | null]>([
   ['content that is too large once it is written', f => toW(f, { payload: { ...payload, content: escaped() } }), 'W'],
   ['a receiver whose name ends in half a character', f => toW(f, { to: halved(), priority: 'high' }), clipped()],
 ])('W-ENV-05 %s in place of a good envelope is rejected, and nothing is lost', async ([, draft, to]) => {
-  const f = await fixture()
-  await f.worker('W')
+  const f = await withWorker()
   await f.worker('W2')
   await f.mark()
   const before = await f.picture()
@@ -104,8 +103,7 @@ test.for<[string, (f: Fixture) => unknown, string | null]>([
 })
 
 test('W-ENV-05 an envelope may list as many rights as the limit says, and carry as much as it says', async () => {
-  const f = await fixture()
-  await f.worker('W')
+  const f = await withWorker()
   await f.worker('W2')
   await f.mark()
   const content = 'x'.repeat(1024 * 1024)
@@ -117,4 +115,90 @@ test('W-ENV-05 an envelope may list as many rights as the limit says, and carry 
   expect(got).toMatchObject({ id: envelope, payload: { content, attachments: [] } })
   const held = unwrap(await f.root.rights()).filter(each => each.holder === f.id('W') && each.target === f.id('W2'))
   expect(held).toHaveLength(kernelLimits.envelopeRights)
+})
+
+const blocking = { priority: 'blocking' }
+
+async function consume(f: Fixture, name: string): Promise<string | undefined> {
+  const envelope = unwrap(await f.agent(name).consume())
+  await f.settle()
+  return envelope && f.nameOf(envelope.id)
+}
+
+/** W with two channels that end at it: from R, and from V. */
+async function twoChannels(f: Fixture): Promise<void> {
+  await f.worker('W')
+  await f.worker('V')
+  unwrap(await f.root.grantRight('send', f.id('V'), f.id('W')))
+  await f.mark()
+}
+
+const fromRoot = (id: string) => ({ id, from: 'R', to: 'W', type: 'directive' })
+const B3 = { id: 'B3', from: 'V', to: 'W', type: 'note' }
+
+test('W-ENV-13 blocking mail keeps out what is not blocking, and order inside a channel holds, also over a restart', async () => {
+  const f = await fixture({ run: withNotes })
+  await twoChannels(f)
+  await send(f, f.root, 'B1', 'W', 'directive', blocking)
+  await send(f, f.root, 'N1', 'W', 'directive')
+  await send(f, f.root, 'B2', 'W', 'directive', blocking)
+  await send(f, f.agent('V'), 'B3', 'W', 'note', blocking)
+  await f.expectAmong([created(fromRoot('B1'), blocking), delivered(fromRoot('B1')), delivered(B3)])
+  expect(await inboxOf(f, 'W')).toEqual(['B1', 'B3'])
+  await f.restart()
+  await f.mark()
+  expect(await consume(f, 'W')).toBe('B1')
+  expect(await inboxOf(f, 'W')).toEqual(['B3'])
+  await f.expectAdded([])
+  expect(await consume(f, 'W')).toBe('B3')
+  await f.expectAdded([
+    delivered(fromRoot('N1')),
+    ...receipt('sig3', fromRoot('N1')),
+    delivered(fromRoot('B2')),
+    ...receipt('sig4', fromRoot('B2')),
+  ])
+  // The later blocking one is read first all the same: it lies there.
+  expect([await consume(f, 'W'), await consume(f, 'W'), await consume(f, 'W')]).toEqual(['B2', 'N1', undefined])
+})
+
+test('W-ENV-13 urgent mail is held too, and the next blocking one of another channel is not', async () => {
+  const f = await fixture({ run: withNotes })
+  await twoChannels(f)
+  await send(f, f.root, 'B1', 'W', 'directive', blocking)
+  await send(f, f.root, 'U1', 'W', 'directive', { priority: 'urgent' })
+  await send(f, f.agent('V'), 'B3', 'W', 'note', blocking)
+  await send(f, f.agent('V'), 'N3', 'W', 'note')
+  expect(await inboxOf(f, 'W')).toEqual(['B1', 'B3'])
+  await consume(f, 'W')
+  await consume(f, 'W')
+  expect(await inboxOf(f, 'W')).toEqual(['U1', 'N3'])
+})
+
+test('W-ENV-14 no time runs for mail that a blocking envelope keeps out', async () => {
+  const { f, transport } = await carriedFixture({ run: withNotes })
+  await twoChannels(f)
+  transport.begin(f.clock, (_attempt, { from }) => (from === f.id('R') ? 'drop' : 'pass'))
+  const normal = await send(f, f.root, 'N1', 'W', 'directive')
+  await f.advance(500)
+  await send(f, f.agent('V'), 'B3', 'W', 'note', blocking)
+  await f.mark()
+  await f.advance(100_000)
+  await f.expectAdded([])
+  expect(transport.times(normal)).toEqual([0])
+  transport.fate = () => 'pass'
+  expect(await consume(f, 'W')).toBe('B3')
+  await f.advance(500)
+  await f.expectAdded([delivered(fromRoot('N1')), ...receipt('sig1', fromRoot('N1'))])
+})
+
+test('W-ENV-13 a blocking envelope that arrives in a full stop of another kind changes nothing', async () => {
+  const f = await withWorker()
+  await f.bring('W', 'suspended')
+  await f.mark()
+  await send(f, f.root, 'B1', 'W', 'directive', blocking)
+  await f.expectAdded([created(fromRoot('B1'), blocking)])
+  unwrap(await f.root.resume(f.id('W')))
+  await f.expectAmong([delivered(fromRoot('B1'))])
+  await send(f, f.root, 'B2', 'W', 'directive', blocking)
+  await f.expectAdded(arrived('sig2', fromRoot('B2'), blocking))
 })

@@ -10,7 +10,7 @@ import {
   type Ticks,
   type WorkspaceId,
 } from '@parley/core'
-import type { EscalationResponse, WorkspaceState } from '@parley/trail/events'
+import type { EventBody, WorkspaceState } from '@parley/trail/events'
 import { actorOf, type Batch, clip, type UserDirectory } from '../batch.ts'
 import { decideSend } from '../envelope/send.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
@@ -180,7 +180,7 @@ export function writeResolved(
   batch: Batch,
   { signal, workspace }: Escalation,
   actor: string,
-  response: EscalationResponse,
+  response: EventBody<'escalation_resolved'>['response_type'],
   ref?: EnvelopeId,
 ): void {
   batch.add('escalation_resolved', knownWorkspace(batch.run, workspace), actor, {

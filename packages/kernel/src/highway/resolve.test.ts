@@ -1,9 +1,13 @@
+// How gates end: by an answer, with changes, or with their subject.
+
 import { unwrap, type WorkspaceId } from '@parley/core'
+import { GATE_TYPES, type GateType } from '@parley/trail/events'
 import { expect, test } from 'vitest'
-import { fixture, refused } from '../testing/fixture.ts'
-import { approveAll, ended, gateOf, only } from '../testing/gates.ts'
+import { completedOn, overlap } from '../testing/conflicts.ts'
+import { type Fixture, fixture, refused, withWorker } from '../testing/fixture.ts'
+import { approveAll, ended, gateOf, only, prepare, TRANSITIONS, waiting } from '../testing/gates.ts'
 import { person, withUsers } from '../testing/people.ts'
-import { bound, decided, graphOf, status, statusOf } from '../testing/tasks.ts'
+import { bound, decided, graphOf, status, statusOf, taskOf } from '../testing/tasks.ts'
 
 test('W-HWY-07 whoever asked learns how the gate ended and what came of it', async () => {
   const f = await fixture({ run: { owner: 'ux', highway: only('workspace_create') } })
@@ -18,11 +22,7 @@ test('W-HWY-07 whoever asked learns how the gate ended and what came of it', asy
   await f.settle()
   expect(await f.run.read(run => run.workspaces.get(workspace)?.ready)).toBe(true)
   // Later the trail still says how it ended.
-  expect(unwrap(await f.run.settled(gate))).toMatchObject({
-    action: 'approve',
-    actor: 'ux',
-    result: undefined,
-  })
+  expect(unwrap(await f.run.settled(gate))).toMatchObject({ action: 'approve', actor: 'ux', result: undefined })
   expect(refused(await f.run.settled('gate_unknown' as never))).toBe('not_found')
 })
 
@@ -151,8 +151,7 @@ test('W-HWY-23 tasks that somebody caused who may not approve them are put to th
 })
 
 test('W-HWY-07 an answer that is none of the three, or has no proper reason, changes nothing', async () => {
-  const f = await fixture({ run: { owner: 'ux', highway: only('workspace_abort') } })
-  await f.worker('W')
+  const f = await withWorker({ run: { owner: 'ux', highway: only('workspace_abort') } })
   const gate = gateOf(f, await f.root.abort(f.id('W')))
   await f.mark()
   const answer = (rest: object) => f.run.submit({ type: 'resolve_gate', user: 'ux', gate, ...rest } as never)
@@ -165,3 +164,206 @@ test('W-HWY-07 an answer that is none of the three, or has no proper reason, cha
   await approveAll(f)
   expect(await f.state('W')).toBe('failed')
 })
+
+const NOT_ALLOWED = 'invalid_argument(modification_not_allowed)'
+
+test('W-TASK-01 name, description and estimate of a draft change at its gate, and survive a restart', async () => {
+  const f = await fixture({ run: { owner: 'ux', highway: {} } })
+  const graph = await graphOf(f, { T: { resource_estimate: { tokens: 1 } } })
+  const [gate] = await waiting(f)
+  const changes = {
+    name: 'T2',
+    description: 'do it better',
+    resource_estimate: { tokens: 5, wall_time: 10, cost: 0.5 },
+  }
+  unwrap(await f.runtime.user('ux').modify(f.run.id, gate!, changes))
+  const seen = await taskOf(f, graph.id('T'))
+  expect(seen).toMatchObject({ ...changes, status: 'pending' })
+  // W-TASK-20: the words stay off the trail.
+  expect(JSON.stringify(await f.run.entries())).not.toContain('do it better')
+  await f.restart()
+  expect(await taskOf(f, graph.id('T'))).toEqual(seen)
+})
+
+/** For each type: what may be changed, and what may not. */
+const CHANGES: { readonly [Type in GateType]: { readonly good: object; readonly bad: readonly object[] } } = {
+  task_approval: {
+    good: { name: 'other' },
+    bad: [
+      { graph_ref: 'x' },
+      { depends_on: [] },
+      { id: 'x' },
+      { timestamp: 'x' },
+      { name: '' },
+      { priority: 'critical' },
+      { resource_estimate: { wall_time: 1.5 } },
+    ],
+  },
+  workspace_create: {
+    good: { priority: 'background' },
+    bad: [{ role: 'observer' }, { visibility: ['ws_unknown'] }, { budget: { cost_limit: 0 } }, { priority: 'urgent' }],
+  },
+  envelope_delivery: {
+    good: { payload: { format: 'json', content: '{}' } },
+    bad: [{ payload: { content: 'x' } }, { to: 'x' }, { priority: 'urgent' }],
+  },
+  integration: { good: { strategy: 'layered' }, bad: [{ strategy: 'magic' }, { source: 'x' }] },
+  conflict_resolution: {
+    good: { resolution: 'keep mine' },
+    bad: [{ strategy: 'escalate' }, { strategy: 'guess' }, { resolution: '' }],
+  },
+  workspace_abort: { good: { reason: 'it is stuck' }, bad: [{ reason: '' }, { workspace: 'x' }] },
+}
+
+test.each(GATE_TYPES)(
+  'W-HWY-08 a %s gate takes only its own changes; all else leaves it waiting, without an entry',
+  async type => {
+    const f = await fixture({ run: { owner: 'ux', highway: only(type) } })
+    await prepare(f, type)
+    await TRANSITIONS[type](f)
+    const [gate] = await waiting(f)
+    await f.mark()
+    const ux = f.runtime.user('ux')
+    const { good, bad } = CHANGES[type]
+    for (const change of [{}, { nothing: 1 }, ...bad, ...bad.map(each => ({ ...good, ...each }))])
+      expect([change, refused(await ux.modify(f.run.id, gate!, change))]).toEqual([change, NOT_ALLOWED])
+    await f.expectAdded([])
+    expect(await waiting(f)).toEqual([gate])
+    unwrap(await ux.modify(f.run.id, gate!, good))
+    const [first] = await f.added()
+    expect(first).toMatchObject({ event_type: 'gate_resolved', body: { action: 'modify' } })
+    expect(await waiting(f)).toEqual([])
+  },
+)
+
+test('W-HWY-08 a changed strategy is the one that is used; a changed reason leaves the code of an abort as it is', async () => {
+  const f = await fixture({
+    run: { owner: 'ux', highway: { gates: { task_approval: false, integration: true, workspace_abort: true } } },
+  })
+  await completedOn(f, { I: ['f'] })
+  await f.worker('W')
+  const ux = f.runtime.user('ux')
+  const merge = gateOf(f, await f.root.beginIntegration(f.id('I')), 'GI')
+  const abort = gateOf(f, await f.root.abort(f.id('W')), 'GW')
+  await f.mark()
+  unwrap(await ux.modify(f.run.id, merge, { strategy: 'evaluated' }))
+  unwrap(await ux.modify(f.run.id, abort, { reason: 'it is stuck' }))
+  await f.expectAmong([
+    ended('GI', 'integration', 'I', 'modify', 'ux', { modifications: { strategy: 'evaluated' } }),
+    ['integration_started', 'I', 'system', { strategy: 'evaluated' }],
+    ended('GW', 'workspace_abort', 'W', 'modify', 'ux', { modifications: { reason: 'it is stuck' } }),
+    ['workspace_state_changed', 'W', 'system', { trigger: 'aborted_by_coordinator' }],
+  ])
+})
+
+const INVALID = { reason: 'subject_invalidated' }
+
+test('W-HWY-12 each type ends when its subject cannot proceed, and not before', async () => {
+  const gates = {
+    task_approval: true,
+    workspace_create: true,
+    envelope_delivery: true,
+    integration: true,
+    conflict_resolution: true,
+    workspace_abort: true,
+  }
+  const f = await fixture({ run: { owner: 'ux', highway: { gates, gate_defaults: { timeout: null } } } })
+  const ux = f.runtime.user('ux')
+  const invalidated = async (name: string, under: string | null, act: () => Promise<unknown>) => {
+    await f.mark()
+    await act()
+    const added = (await f.added()).map(entry => f.row(entry))
+    expect(added.filter(([type]) => type === 'gate_resolved')).toMatchObject([
+      ['gate_resolved', under, 'protocol', { gate_id: name, action: 'reject', ...INVALID }],
+    ])
+    expect(await f.run.read(run => run.gates.size)).toBe(0)
+  }
+
+  // A task that is cancelled.
+  const graph = await graphOf(f, { T: {}, S: {} })
+  await waiting(f)
+  unwrap(await ux.approve(f.run.id, (await waiting(f))[1]!))
+  await invalidated('G1', null, async () => unwrap(await f.root.cancelTask(graph.id('T'))))
+
+  // A creation whose task is cancelled, and one whose parent fails.
+  gateOf(f, await f.root.createWorkspace({ role: 'worker', resources: ['**'], task: graph.id('S') }), 'G2')
+  await invalidated('G2', 'R', async () => unwrap(await f.root.cancelTask(graph.id('S'))))
+  const D = await made(f, 'D', { delegate: true })
+  gateOf(f, await f.root.createWorkspace({ role: 'worker', parent: D.workspace }), 'G3')
+  await invalidated('G3', null, async () => unwrap(await ux.abort(f.run.id, D.workspace)))
+
+  // A letter whose receiver is sealed; the envelope is undeliverable.
+  const W = await made(f, 'W')
+  unwrap(await f.agent('W').started())
+  gateOf(f, await f.root.send(f.mail('W', 'feedback')), 'G4')
+  await f.mark()
+  unwrap(await W.blocked('still here'))
+  expect(await f.run.read(run => run.gates.size)).toBe(1)
+  unwrap(await W.started())
+  unwrap(await f.final('W'))
+  await f.mark()
+  unwrap(await W.complete())
+  const sealed = (await f.added()).map(entry => f.row(entry))
+  expect(sealed.at(-1)).toEqual(ended('G4', 'envelope_delivery', 'W', 'reject', 'protocol', INVALID))
+  expect(sealed.map(([type]) => type)).toContain('envelope_undeliverable')
+
+  // A conflict of a workspace that fails, and an abort of one that is gone.
+  unwrap(await ux.approve(f.run.id, gateOf(f, await f.root.beginIntegration(W.workspace, 'evaluated'), 'G5')))
+  const [conflict] = unwrap(await f.root.reportConflicts(W.workspace, [overlap]))
+  gateOf(f, await f.root.resolveConflict(W.workspace, conflict!, 'coordinator_resolve', 'both'), 'G6')
+  await invalidated('G6', null, async () => unwrap(await ux.abort(f.run.id, W.workspace)))
+  const V = await made(f, 'V')
+  gateOf(f, await f.root.abort(V.workspace), 'G7')
+  await invalidated('G7', null, async () => unwrap(await V.failed('broken')))
+})
+
+test('W-HWY-12 a member that fails while its batch abort waits is skipped, and the summary follows', async () => {
+  const f = await fixture({ run: { owner: 'ux', highway: only('workspace_abort') } })
+  for (const name of ['A', 'B']) await f.worker(name, { group: 'g' })
+  unwrap(await f.root.batchAbort('g'))
+  const [first, second] = await waiting(f)
+  unwrap(await f.runtime.user('ux').approve(f.run.id, second!))
+  await f.mark()
+  unwrap(await f.agent('A').failed('broken'))
+  await f.expectAmong([
+    ended('G1', 'workspace_abort', null, 'reject', 'protocol', INVALID),
+    ['batch_abort', 'R', 'system', { group_id: 'g', affected_workspaces: ['B'], skipped_workspaces: ['A'] }],
+  ])
+  expect(first).toBeDefined()
+})
+
+test('W-HWY-12 a run that closes, and one whose root fails, end their gates before the last entry', async () => {
+  for (const end of ['close', 'fail'] as const) {
+    const f = await fixture({ run: { owner: 'ux', highway: {} } })
+    await graphOf(f, { T: {} })
+    await waiting(f)
+    await f.mark()
+    if (end === 'close') unwrap(await f.run.close())
+    else unwrap(await f.root.failed('broken'))
+    const added = (await f.added()).map(entry => f.row(entry))
+    expect(added.at(-2)).toEqual(ended('G1', 'task_approval', null, 'reject', 'protocol', INVALID))
+    expect(added.at(-1)?.slice(0, 2)).toEqual(['workspace_state_changed', 'R'])
+  }
+})
+
+test('W-TASK-13 cancelling a draft takes its gate with it', async () => {
+  const f = await fixture({ run: { owner: 'ux', highway: {} } })
+  const graph = await graphOf(f, { T: {} })
+  await waiting(f)
+  await f.mark()
+  unwrap(await f.root.cancelTask(graph.id('T')))
+  await f.expectAdded([
+    status('T', 'draft', 'cancelled', null, 'system'),
+    ended('G1', 'task_approval', null, 'reject', 'protocol', INVALID),
+  ])
+})
+
+/** A worker or delegate of a run in which everything is gated. */
+async function made(f: Fixture, name: string, draft: object = {}) {
+  const directive = { format: 'markdown', content: 'work' }
+  gateOf(f, await f.root.createWorkspace({ role: 'worker', resources: ['**'], directive, ...draft }), `made ${name}`)
+  await approveAll(f)
+  const agent = await f.adopt(name, await f.run.read(run => [...run.workspaces.keys()].at(-1)!))
+  unwrap(await agent.consume())
+  return agent
+}

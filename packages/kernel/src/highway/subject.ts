@@ -2,7 +2,7 @@
 // thing, and whom the gate is addressed to (W-HWY-23).
 import { createHash } from 'node:crypto'
 import { assertNever, canonicalize, type GraphId, invariant, type TaskId, type WorkspaceId } from '@parley/core'
-import type { Reference } from '@parley/trail/events'
+import type { EventBody } from '@parley/trail/events'
 import type { Batch, UserDirectory } from '../batch.ts'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
 import { conflictAt } from '../integration/conflict-record.ts'
@@ -160,6 +160,6 @@ function approving(users: UserDirectory | undefined, user: string | undefined): 
 }
 
 /** What an entry says of an object that stays outside the trail (AMB-19). */
-export function referenceTo(kind: string, id: string, value: unknown): Reference {
+export function referenceTo(kind: string, id: string, value: unknown): EventBody<'gate_triggered'>['subject'] {
   return { kind, id, digest: createHash('sha256').update(canonicalize(value)).digest('hex') }
 }

@@ -1,12 +1,6 @@
 // Conflicts as kept and recorded (W-INT-11 to -13): with the source, or in salvage with the integration.
 import type { Result } from '@parley/core'
-import {
-  bodyLimits,
-  type ConflictOutcome,
-  type ConflictType,
-  RESOLUTION_STRATEGIES,
-  type RecordedResolutionStrategy,
-} from '@parley/trail/events'
+import { bodyLimits, type ConflictType, type EventBody, RESOLUTION_STRATEGIES } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import type { Paused } from '../highway/gate.ts'
 import { isText } from '../plain.ts'
@@ -24,9 +18,9 @@ export interface Finding {
 export interface Conflict extends Finding {
   readonly id: string
   proposals: number
-  strategy: RecordedResolutionStrategy | undefined
+  strategy: EventBody<'conflict_resolved'>['resolution_strategy'] | undefined
   resolution: string | undefined
-  outcome: ConflictOutcome | undefined
+  outcome: EventBody<'conflict_resolved'>['outcome'] | undefined
 }
 
 /** Whose conflicts they are: a source's in normal mode, those of the integration itself in salvage. */
@@ -92,9 +86,9 @@ export function writeDetected(
 }
 
 export interface Verdict {
-  readonly strategy: RecordedResolutionStrategy
+  readonly strategy: EventBody<'conflict_resolved'>['resolution_strategy']
   readonly resolution: string
-  readonly outcome: ConflictOutcome
+  readonly outcome: EventBody<'conflict_resolved'>['outcome']
 }
 
 export function writeResolved(

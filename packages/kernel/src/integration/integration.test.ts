@@ -1,5 +1,9 @@
+// Integration: its normal course (W-INT-01, -02), what ends it from outside (W-INT-15), and who judges in place of a
+// delegate that cannot.
+
 import { type TaskId, unwrap, type WorkspaceId } from '@parley/core'
 import { expect, test } from 'vitest'
+import type { AgentHandle } from '../runtime/handle/agent.ts'
 import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
 import {
   aborted,
@@ -152,4 +156,145 @@ test.each([
   )
   await f.expectAdded([])
   expect(await f.state('W')).toBe('integrating')
+})
+
+test('W-INT-02 an abort ends an open integration before the workspace fails', async () => {
+  const f = await fixture()
+  await completedWork(f)
+  unwrap(await f.root.beginIntegration(f.id('W')))
+  await f.mark()
+  const reason = 'aborted_by_coordinator'
+  unwrap(await f.root.abort(f.id('W')))
+  await f.expectAdded([
+    aborted('W', reason),
+    emitted('sig1', 'W', 'failed', 'system', { reason }),
+    decided('W', 'integrating', 'failed', reason),
+    ...failedWork(reason),
+    delivered('sig1', 'W', 'R'),
+  ])
+  expect(unwrap(await f.root.look(f.id('W'))).integration).toBeNull()
+  // The lock went with it.
+  await f.worker('W2')
+  await f.bring('W2', 'closed')
+})
+
+test('W-INT-02 a cascade ends the integrations that are open below, each before its workspace fails', async () => {
+  const f = await fixture()
+  const delegate = await f.worker('D', { delegate: true })
+  const child = await f.workspace('C', { directive: { format: 'markdown', content: 'part' } }, delegate)
+  await f.settle()
+  unwrap(await f.final('C'))
+  unwrap(await child.complete())
+  unwrap(await delegate.beginIntegration(child.workspace))
+  await f.mark()
+  const reason = 'aborted_by_coordinator'
+  unwrap(await f.root.abort(f.id('D')))
+  await f.expectAdded([
+    emitted('sig1', 'D', 'failed', 'system', { reason }),
+    decided('D', 'active', 'failed', reason),
+    aborted('C', 'parent_failed', 'protocol', 'D'),
+    changed('C', 'integrating', 'failed', 'parent_failed', 'protocol', 'protocol'),
+    delivered('sig1', 'D', 'R'),
+  ])
+})
+
+test('W-INT-15 every integration that was started has one end, whatever ended it', async () => {
+  const f = await fixture()
+  const ends: Record<string, () => Promise<unknown>> = {
+    accepted: () => f.root.accept(f.id('accepted')),
+    revised: () => f.root.revise(f.id('revised')),
+    rejected: () => f.root.reject(f.id('rejected')),
+    erred: async () => {
+      unwrap(await f.root.beginIntegration(f.id('erred')))
+      return f.root.failIntegration(f.id('erred'))
+    },
+    aborted: async () => {
+      unwrap(await f.root.beginIntegration(f.id('aborted')))
+      return f.root.abort(f.id('aborted'))
+    },
+    stopped: async () => {
+      unwrap(await f.root.beginIntegration(f.id('stopped')))
+      return f.run.stop()
+    },
+  }
+  for (const name of Object.keys(ends)) {
+    await f.worker(name)
+    await f.bring(name, 'integrating')
+  }
+  for (const end of Object.values(ends)) await end()
+  const entries = await f.run.entries()
+  const of = (type: RegExp) =>
+    entries.filter(entry => type.test(entry.event_type)).map(entry => f.nameOf(entry.workspace!))
+  const all = Object.keys(ends)
+  expect(of(/^integration_started$/)).toEqual(all)
+  expect(of(/^integration_(completed|aborted)$/)).toEqual(all)
+})
+
+const work = { format: 'markdown', content: 'part' }
+
+/** A worker below `by` that has completed. */
+async function finishedBelow(f: Fixture, name: string, by: AgentHandle, draft = {}): Promise<AgentHandle> {
+  const agent = await f.worker(name, { directive: work, ...draft }, by)
+  unwrap(await f.final(name, [name]))
+  unwrap(await agent.complete())
+  return agent
+}
+
+/** D, a delegate that has completed while its child C waits to be judged. */
+async function waitingBelow(): Promise<Fixture> {
+  const f = await fixture()
+  const delegate = await f.worker('D', { delegate: true })
+  await finishedBelow(f, 'C', delegate)
+  unwrap(await f.final('D'))
+  unwrap(await delegate.complete())
+  await f.mark()
+  return f
+}
+
+test('W-INT-01 nothing is merged into work that is handed in, and nobody else judges it', async () => {
+  const f = await waitingBelow()
+  await f.worker('E', { delegate: true })
+  await f.mark()
+  for (const attempt of [
+    () => f.root.accept(f.id('C')),
+    () => f.root.beginIntegration(f.id('C')),
+    () => f.root.failIntegration(f.id('C')),
+  ]) {
+    expect(refused(await attempt())).toBe('permission_denied')
+    await f.expectAdded([denied('R', 'system', 'C')])
+  }
+  for (const name of ['C', 'E']) {
+    expect(refused(await f.agent(name).reject(f.id('C'))), name).toBe('permission_denied')
+    await f.expectAdded([denied(name, 'worker', 'C')])
+  }
+  // One that has completed does nothing more, and that it tried is on record.
+  expect(refused(await f.agent('D').reject(f.id('C')))).toBe('invalid_state(permission_denied)')
+  await f.expectAdded([denied('D', 'worker', 'C')])
+  expect(await f.state('C')).toBe('integrating')
+})
+
+test('W-INT-01 while the delegate can still judge, nobody does so in its place', async () => {
+  const f = await fixture()
+  const delegate = await f.worker('D', { delegate: true })
+  await finishedBelow(f, 'C', delegate)
+  for (const state of ['active', 'blocked']) {
+    if (state === 'blocked') unwrap(await delegate.blocked('waiting'))
+    await f.mark()
+    expect(refused(await f.root.reject(f.id('C'))), state).toBe('permission_denied')
+    await f.expectAdded([denied('R', 'system', 'C')])
+  }
+})
+
+test('W-INT-01 an integration that the delegate had begun ends with the judgement', async () => {
+  const f = await fixture()
+  const delegate = await f.worker('D', { delegate: true })
+  await finishedBelow(f, 'C', delegate)
+  unwrap(await delegate.beginIntegration(f.id('C')))
+  unwrap(await delegate.complete())
+  await f.mark()
+  unwrap(await f.root.reject(f.id('C')))
+  await f.expectAmong([
+    ['integration_aborted', 'C', 'system', { source: 'C', target: 'D', reason: 'rejected' }],
+    ['workspace_state_changed', 'C', 'system', { to_state: 'failed', trigger: 'rejected' }],
+  ])
 })

@@ -1,8 +1,8 @@
 // The integration record (W-INT-21), what callers say of an integration, and what stays of it at its target.
 import { type CheckpointId, type ObjectId, ok, type Result, type Ticks, type WorkspaceId } from '@parley/core'
-import type { Confidence, IntegrationResult, IntegrationStrategy, WorkspaceState } from '@parley/trail/events'
+import type { EventBody, IntegrationStrategy, WorkspaceState } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
-import type { Evidence } from '../checkpoint/checkpoint.ts'
+import type { CheckpointRecord, Evidence } from '../checkpoint/checkpoint.ts'
 import type { Paused } from '../highway/gate.ts'
 import { kernelLimits } from '../limits.ts'
 import { type Run, rootOf, workspaceOf } from '../run/run.ts'
@@ -42,7 +42,7 @@ export interface Integration {
   readonly orderIndex: number | undefined
   readonly orderBasis: string | undefined
   resultRef: ObjectId | undefined
-  result: IntegrationResult | undefined
+  result: EventBody<'integration_completed'>['result'] | undefined
   aborted: string | undefined
 }
 
@@ -50,8 +50,8 @@ export interface Salvaged {
   readonly target: WorkspaceId
   readonly checkpoint: CheckpointId
   /** What it counts as, and what its agent declared (W-INT-19). */
-  readonly confidence: Confidence
-  readonly declared: Confidence
+  readonly confidence: CheckpointRecord['confidence']
+  readonly declared: CheckpointRecord['confidence']
   /** Files that earlier integrations changed too; the integrator judges whether they conflict. */
   readonly overlaps: readonly Finding[]
 }
@@ -91,7 +91,7 @@ export interface ResultRecord {
 }
 
 /** W-INT-19: whatever its agent declared. */
-export const SALVAGED_CONFIDENCE: Confidence = 'low'
+export const SALVAGED_CONFIDENCE: CheckpointRecord['confidence'] = 'low'
 
 /** W-INT-18: into the parent, or into the root where the parent is no more. */
 export function salvageTarget(run: Run, source: Workspace): Workspace {

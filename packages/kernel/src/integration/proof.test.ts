@@ -1,14 +1,11 @@
 // When the proof of a deliverable is checked (W-INT-05): at every way into an integration, once more at acceptance,
 // before any gate, and after it.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type CheckpointId, unwrap } from '@parley/core'
-import { tamper } from '@parley/trail/testing'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { RunDraft } from '../run/start.ts'
 import { conflictedBy, contradiction, gateOf, overlap } from '../testing/conflicts.ts'
-import { type Fixture, type FixtureOptions, fixture, refused } from '../testing/fixture.ts'
+import { type Fixture, fixture, refused, withWorker } from '../testing/fixture.ts'
+import { changeObjects, deliveredOnDisk } from '../testing/profile.ts'
 
 const secret = new Uint8Array(32).fill(42)
 
@@ -21,31 +18,9 @@ const gated: Partial<RunDraft> = {
   },
 }
 
-/** A worker W in `integrating` with its final checkpoint in a real store. */
-async function delivered(options: FixtureOptions = {}): Promise<Fixture> {
-  const profile = mkdtempSync(join(tmpdir(), 'parley-test-'))
-  onTestFinished(() => rmSync(profile, { recursive: true, force: true }))
-  const f = await fixture({ secret, profile, ...options })
-  const worker = await f.workspace('W', { directive: { format: 'markdown', content: 'work' } })
-  unwrap(await worker.receive())
-  unwrap(await f.final('W'))
-  unwrap(await worker.complete())
-  await f.mark()
-  return f
-}
-
 /** Somebody with access to the disk changes the deliverable. */
 async function spoil(f: Fixture): Promise<void> {
-  await f.restart(() => {
-    tamper(f.options.profile!, records =>
-      records.map(record =>
-        record.kind === 'object' && record.objectKind === 'checkpoint'
-          ? { ...record, data: record.data.replace('"intent":"show', '"intent":"hide') }
-          : record,
-      ),
-    )
-    f.clock.advance(1000)
-  })
+  await f.restart(() => changeObjects(f, 'checkpoint', data => data.replace('"intent":"show', '"intent":"hide')))
   await f.mark()
 }
 
@@ -62,7 +37,7 @@ const FLAGGED = [
 ]
 
 test('W-INT-05 what is changed between begin and accept is found at accept', async () => {
-  const f = await delivered()
+  const f = await deliveredOnDisk()
   unwrap(await f.root.beginIntegration(f.id('W')))
   await spoil(f)
   expect(refused(await f.root.accept(f.id('W')))).toBe('rejected(integrity_violation)')
@@ -74,7 +49,7 @@ test('W-INT-05 what is changed between begin and accept is found at accept', asy
 })
 
 test('W-INT-05 revise and reject present nothing, so nothing is checked', async () => {
-  const f = await delivered()
+  const f = await deliveredOnDisk()
   await spoil(f)
   unwrap(await f.root.revise(f.id('W')))
   expect(await eventsOf(f)).not.toContain('integrity_violation')
@@ -82,7 +57,7 @@ test('W-INT-05 revise and reject present nothing, so nothing is checked', async 
 })
 
 test('W-SEC-09 an artifact of a changed checkpoint is not shown either', async () => {
-  const f = await delivered()
+  const f = await deliveredOnDisk()
   const worker = await f.workspace('W2', { directive: { format: 'markdown', content: 'work' } })
   unwrap(await worker.receive())
   const made = unwrap(await f.checkpoint('W2', { payload: { artifacts: [{ name: 'a' }] } })) as unknown as {
@@ -95,7 +70,7 @@ test('W-SEC-09 an artifact of a changed checkpoint is not shown either', async (
 })
 
 test('W-INT-05 no human is asked about a deliverable that was changed', async () => {
-  const f = await delivered({ run: gated })
+  const f = await deliveredOnDisk({ run: gated })
   await spoil(f)
   expect(refused(await f.root.accept(f.id('W')))).toBe('rejected(integrity_violation)')
   expect(await eventsOf(f)).toEqual(['signal_emitted', 'integration_started', ...FLAGGED])
@@ -103,8 +78,7 @@ test('W-INT-05 no human is asked about a deliverable that was changed', async ()
 
 test('W-INT-05 what a gate held up is merged as it was asked for', async () => {
   for (const operation of ['beginIntegration', 'accept'] as const) {
-    const f = await fixture({ secret, run: gated })
-    await f.worker('W')
+    const f = await withWorker({ secret, run: gated })
     await f.bring('W', 'integrating')
     const gate = gateOf(await f.root[operation](f.id('W')))
     unwrap(await f.runtime.user('ux').approve(f.run.id, gate))
@@ -122,7 +96,7 @@ async function expectFailed(f: Fixture): Promise<void> {
 test('W-INT-05 work that was changed while it waited is not merged by a gate whose fallback approves', async () => {
   const integration = { timeout: 10_000, fallback: 'approve' }
   const run = { highway: { ...(gated.highway as object), gate_overrides: { integration } } } as RunDraft
-  const f = await delivered({ run })
+  const f = await deliveredOnDisk({ run })
   gateOf(await f.root.accept(f.id('W')))
   await spoil(f)
   await f.advance(10_000)
@@ -133,7 +107,7 @@ test('W-INT-05 work that was changed while it waited is not merged by a gate who
 })
 
 test('W-INT-05 work that was changed while it waited for another integration is not merged', async () => {
-  const f = await delivered({ run: gated })
+  const f = await deliveredOnDisk({ run: gated })
   const other = await f.workspace('V', { directive: { format: 'markdown', content: 'work' } })
   unwrap(await other.receive())
   unwrap(await f.checkpoint('V', { status: 'final', confidence: 'high', intent: 'another' }))
@@ -152,7 +126,7 @@ test('W-INT-05 work that was changed while it waited for another integration is 
 
 test('W-INT-05 work that was changed is not merged by the last conflict that is settled, at a gate or not', async () => {
   for (const strategy of ['coordinator_resolve', 'escalate'] as const) {
-    const f = await delivered()
+    const f = await deliveredOnDisk()
     const [one, last] = await conflictedBy(f, 'W', [overlap, contradiction])
     await spoil(f)
     unwrap(await f.root.resolveConflict(f.id('W'), one!, 'coordinator_resolve', 'mine'))
@@ -169,22 +143,20 @@ test('W-INT-05 work that was changed is not merged by the last conflict that is 
 })
 
 test('W-INT-05 the signal `integrate` of the coordinator is the operation, proof check included', async () => {
-  const f = await fixture({ secret })
-  await f.worker('W')
+  const f = await withWorker({ secret })
   await f.bring('W', 'integrating')
   await f.mark()
   unwrap(await f.root.emit({ type: 'integrate', ref: f.id('W') }))
   expect(await eventsOf(f)).toEqual(['signal_emitted', 'integration_started'])
 
-  const g = await delivered()
+  const g = await deliveredOnDisk()
   await spoil(g)
   expect(refused(await g.root.emit({ type: 'integrate', ref: g.id('W') }))).toBe('rejected(integrity_violation)')
   expect(await eventsOf(g)).toEqual(['signal_emitted', 'integration_started', ...FLAGGED])
 })
 
 test('W-INT-05 without the proof of what is stored now nothing is integrated, and nothing happens', async () => {
-  const f = await fixture({ secret })
-  await f.worker('W')
+  const f = await withWorker({ secret })
   await f.bring('W', 'integrating')
   await f.mark()
   const caller = f.root.workspace

@@ -1,7 +1,7 @@
 // Salvage (W-INT-18 to -20): the parent's integrator judges and merges what a failed workspace left. All entries are
 // filed under the target, with `mode: salvage`.
 import { type CheckpointId, ok, type Result } from '@parley/core'
-import { INTEGRATION_STRATEGIES, type IntegrationResult } from '@parley/trail/events'
+import { type EventBody, INTEGRATION_STRATEGIES } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
 import { gate, gated } from '../highway/gate.ts'
 import type { Violation } from '../integrity/proofs.ts'
@@ -140,7 +140,7 @@ export function writeSalvaged(
   batch: Batch,
   integrator: Workspace,
   { source, target }: Salvage,
-  result: IntegrationResult,
+  result: EventBody<'integration_completed'>['result'],
   ref: Salvage['resultRef'],
 ): Result<SalvageOutcome> {
   batch.add('integration_completed', target, actorOf(integrator), {

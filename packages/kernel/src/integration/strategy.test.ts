@@ -1,8 +1,11 @@
+// Strategies of integration and the overlap that each of them finds (W-INT-06, -07, -09).
+
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'
-import { begunBy, completedOn, detected, mergedBy } from '../testing/conflicts.ts'
-import { fixture, type Row, refused } from '../testing/fixture.ts'
+import { begunBy, completedOn, contradiction, detected, mergedBy } from '../testing/conflicts.ts'
+import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
+import { failedOn } from '../testing/salvages.ts'
 import { decided, emitted } from '../testing/tasks.ts'
 
 const integrate = (signal: string, source: string): Row => emitted(signal, 'R', 'integrate', 'system', { ref: source })
@@ -175,10 +178,7 @@ test('W-INT-09 the place in the order and its basis are recorded where the integ
     begunBy('B', 'direct'),
     begunBy('C', 'layered', { order_index: 3, order_basis: 'priority' }),
   ])
-  expect(unwrap(await f.root.look(f.id('C'))).integration).toMatchObject({
-    order_index: 3,
-    order_basis: 'priority',
-  })
+  expect(unwrap(await f.root.look(f.id('C'))).integration).toMatchObject({ order_index: 3, order_basis: 'priority' })
 })
 
 test('W-INT-07 however much overlaps, what is recorded of it is bounded', async () => {
@@ -195,4 +195,60 @@ test('W-INT-07 however much overlaps, what is recorded of it is bounded', async 
   expect([first.resources.length, last.resources.length]).toEqual([9, 9])
   expect(first.description).toContain('changed 12 of the same files. 3 more are not named here.')
   expect(last.description).toContain('changed 36 of the same files. 27 more are not named here.')
+})
+
+/** A is merged, B overlaps with it in f and g. */
+async function overlapping(): Promise<Fixture> {
+  const f = await fixture()
+  await completedOn(f, { A: ['f', 'g'], B: ['f', 'g', 'h'] })
+  unwrap(await f.root.accept(f.id('A')))
+  await f.mark()
+  return f
+}
+
+test('W-INT-07 an observation, other files and, where it is asked for, older integrations are no overlap', async () => {
+  const f = await fixture()
+  await completedOn(f, { A: ['f'] })
+  unwrap(await f.root.accept(f.id('A')))
+  await completedOn(f, { B: ['g'], C: ['f'], D: ['f'] })
+  const accept = async (name: string, how: object = {}) =>
+    unwrap(await f.root.accept(f.id(name), { strategy: 'evaluated', ...how })).state
+  expect(await accept('B')).toBe('closed')
+  expect(await accept('C', { baseAware: true })).toBe('closed')
+  expect(await accept('D', { baseAware: true })).toBe('conflicted')
+})
+
+test('W-INT-07 a report that names all of it is recorded as it is, and one that ignores older work too', async () => {
+  const f = await overlapping()
+  await completedOn(f, { C: ['f'] })
+  const report = async (name: string, resources: string[], options = {}) => {
+    unwrap(await f.root.beginIntegration(f.id(name), 'evaluated'))
+    const found = { type: 'content_overlap', resources, description: 'both changed it' } as const
+    return unwrap(await f.root.reportConflicts(f.id(name), [found], options))
+  }
+  expect(await report('B', ['g', 'f', 'elsewhere'])).toHaveLength(1)
+  unwrap(await f.root.abort(f.id('B')))
+  // A was merged before C was created.
+  expect(await report('C', ['g'], { baseAware: true })).toHaveLength(1)
+  const unclear = f.root.reportConflicts(f.id('C'), [contradiction], { baseAware: 'yes' as never })
+  expect(refused(await unclear)).toBe('invalid_state')
+})
+
+test('W-INT-20 what the integrator of a salvage reports is joined by the overlap that it does not name', async () => {
+  const f = await fixture()
+  await completedOn(f, { A: ['f'] })
+  unwrap(await f.root.accept(f.id('A')))
+  const reported: Row = ['conflict_detected', 'R', 'system', { conflict_type: 'semantic_contradiction' }]
+  const found: Row = ['conflict_detected', 'R', 'protocol', { resources: ['f'] }]
+  for (const [name, how, rows] of [
+    ['V', {}, [reported, found]],
+    ['W', { baseAware: true }, [reported]],
+  ] as const) {
+    await failedOn(f, name, ['f'])
+    unwrap(await f.root.salvage(f.id(name)))
+    await f.mark()
+    expect(unwrap(await f.root.reportConflicts(f.id(name), [contradiction], how))).toHaveLength(rows.length)
+    expect(await f.expectAmong(rows)).toHaveLength(rows.length)
+    unwrap(await f.root.discardSalvage(f.id(name)))
+  }
 })

@@ -1,7 +1,7 @@
 // The message in a proof chain (W-SEC-17), checked against the proof or digest on record.
 import type { CheckpointId, EnvelopeId, ObjectId, WorkspaceId } from '@parley/core'
 import type { Entry, RunTrail } from '@parley/trail'
-import type { EventBody, EventType, Reference } from '@parley/trail/events'
+import type { EventBody, EventType } from '@parley/trail/events'
 import { type CheckpointRecord, proveCheckpoint } from '../checkpoint/checkpoint.ts'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
 import { recordViolation } from '../envelope/proof.ts'
@@ -69,7 +69,11 @@ async function envelope({ trail, proofs }: Source, id: EnvelopeId): Promise<Proo
 }
 
 /** AMB-19: the subject that a human was shown, by the digest in the entry that opened the gate. */
-async function gate({ trail }: Source, id: string, subject: Reference): Promise<ProofStep> {
+async function gate(
+  { trail }: Source,
+  id: string,
+  subject: EventBody<'gate_triggered'>['subject'],
+): Promise<ProofStep> {
   const record = await valueAt<GateRecord>(trail, id)
   const digest = record && referenceTo(subject.kind, subject.id, record.subject).digest
   return digest === subject.digest

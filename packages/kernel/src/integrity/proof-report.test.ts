@@ -1,15 +1,13 @@
 // The proof chain of a recorded act (W-SEC-17): complete for everybody who can act, and broken where what is stored was
 // changed.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type EntryId, type ObjectId, unwrap } from '@parley/core'
 import type { RunTrail } from '@parley/trail'
 import type { EventType } from '@parley/trail/events'
 import { tamper } from '@parley/trail/testing'
-import { expect, onTestFinished, test } from 'vitest'
-import { type Fixture, type FixtureOptions, fixture, refused } from '../testing/fixture.ts'
+import { expect, test } from 'vitest'
+import { type Fixture, type FixtureOptions, fixture, refused, withWorker } from '../testing/fixture.ts'
 import { only } from '../testing/gates.ts'
+import { temporaryProfile } from '../testing/profile.ts'
 import { keyedProofs } from './keyed.ts'
 import { messageOf } from './message-proof.ts'
 import type { ProofReport } from './proof-report.ts'
@@ -18,9 +16,13 @@ const secret = new Uint8Array(32).fill(42)
 
 /** A run on a signed trail of its own, with proofs and users. */
 async function signed(options: FixtureOptions = {}): Promise<Fixture> {
-  const profile = mkdtempSync(join(tmpdir(), 'parley-test-'))
-  onTestFinished(() => rmSync(profile, { recursive: true, force: true }))
-  return fixture({ secret, profile, users: 'house', run: { highway: only('integration') }, ...options })
+  return fixture({
+    secret,
+    profile: temporaryProfile(),
+    users: 'house',
+    run: { highway: only('integration') },
+    ...options,
+  })
 }
 
 /** Waits until it is: what settles on a disk takes its time. */
@@ -102,10 +104,7 @@ test('W-SEC-17 what an agent is denied after its workspace has ended is proven t
 
 test('W-SEC-17 a delegate acts under its own name, above the workspace that the entry is filed under', async () => {
   const f = await signed()
-  const delegate = await f.workspace('D', {
-    delegate: true,
-    directive: { format: 'markdown', content: 'lead' },
-  })
+  const delegate = await f.workspace('D', { delegate: true, directive: { format: 'markdown', content: 'lead' } })
   unwrap(await delegate.receive())
   await f.workspace('W', {}, delegate)
   unwrap(await delegate.abort(f.id('W')))
@@ -141,10 +140,7 @@ test('W-SEC-17 what a delegate does to the tasks below its own is proven to be i
     ['task_status_changed', f.root.workspace],
   ])
   for (const { id } of acts)
-    expect(unwrap(await f.run.proof(id)).identity).toMatchObject({
-      status: 'verified',
-      name: `agent:${f.id('D')}`,
-    })
+    expect(unwrap(await f.run.proof(id)).identity).toMatchObject({ status: 'verified', name: `agent:${f.id('D')}` })
 })
 
 test('W-SEC-17 a message that was changed in the store breaks its own step and no other', async () => {
@@ -252,8 +248,7 @@ test('W-SEC-17 a signature that does not fit breaks the act that it is under, an
 })
 
 test('W-SEC-17 without a secret, signatures and users the report says what is missing', async () => {
-  const f = await fixture({ level: 1 })
-  await f.worker('W')
+  const f = await withWorker({ level: 1 })
   unwrap(await f.final('W'))
   const report = await proofOf(f, 'checkpoint_created')
   expect(statusOf(report)).toEqual(['verified', 'missing', 'verified', 'missing', false])

@@ -1,16 +1,13 @@
 // Mail and checkpoints that were changed on their way or in the store (W-SEC-02, -07, -09, -10): found, on record,
 // without effect.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type EnvelopeId, type ObjectId, type Result, unwrap } from '@parley/core'
-import { tamper } from '@parley/trail/testing'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { EnvelopeDraft } from '../envelope/envelope.ts'
 import type { RunDraft } from '../run/start.ts'
-import { type Fixture, type FixtureOptions, fixture, type Row, refused } from '../testing/fixture.ts'
+import { type Fixture, fixture, type Row, refused, withWorker } from '../testing/fixture.ts'
 import { arrived, rejected, send, withNotes } from '../testing/mail.ts'
-import { carriedFixture } from '../testing/transport.ts'
+import { changeObjects, deliveredOnDisk } from '../testing/profile.ts'
+import { carriedFixture, carriedWorker } from '../testing/transport.ts'
 
 const secret = new Uint8Array(32).fill(42)
 
@@ -29,20 +26,6 @@ const forged = (id: string, violation: string, values: object = {}): Row => [
   },
 ]
 
-/** A worker W in `integrating` whose final checkpoint K lies in a real store. */
-async function delivered(options: FixtureOptions = {}): Promise<Fixture> {
-  const profile = mkdtempSync(join(tmpdir(), 'parley-test-'))
-  onTestFinished(() => rmSync(profile, { recursive: true, force: true }))
-  const f = await fixture({ secret, profile, ...options })
-  const directive = { format: 'markdown', content: 'work' }
-  const worker = await f.workspace('W', { directive })
-  unwrap(await worker.receive())
-  f.name(unwrap(await f.final('W')).checkpoint, 'K')
-  unwrap(await worker.complete())
-  await f.mark()
-  return f
-}
-
 /** Somebody with access to the disk changes the content of what is stored as one kind of object. */
 function changeStored(f: Fixture, kind: string, from: string, to: string): Promise<void> {
   return changeRecords(f, kind, from, data => data.replace(from, to))
@@ -50,19 +33,15 @@ function changeStored(f: Fixture, kind: string, from: string, to: string): Promi
 
 async function changeRecords(f: Fixture, kind: string, from: string, change: (data: string) => string): Promise<void> {
   let count = 0
-  await f.restart(() => {
-    tamper(f.options.profile!, records =>
-      records.map(record => {
-        if (record.kind !== 'object' || record.objectKind !== kind || !record.data.includes(from)) return record
-        count++
-        const data = change(record.data)
-        expect(data).not.toBe(record.data)
-        return { ...record, data }
-      }),
-    )
-    // The frames that were written anew do not say how late it was.
-    f.clock.advance(1000)
-  })
+  await f.restart(() =>
+    changeObjects(f, kind, stored => {
+      if (!stored.includes(from)) return stored
+      count++
+      const data = change(stored)
+      expect(data).not.toBe(stored)
+      return data
+    }),
+  )
   expect(count).toBe(1)
   await f.mark()
 }
@@ -76,9 +55,7 @@ function envelopeOf(result: Result<unknown>): string {
 }
 
 test('W-ENV-10 what stands behind a forged envelope in its channel is delivered all the same', async () => {
-  const { f, transport } = await carriedFixture({ secret })
-  await f.worker('W')
-  await f.mark()
+  const { f, transport } = await carriedWorker({ secret })
   transport.alter = envelope => (envelope.priority === 'urgent' ? { ...envelope, from: 'x' } : envelope)
   await Promise.all([
     send(f, f.root, 'E1', 'W', 'directive', { priority: 'urgent' }),
@@ -116,9 +93,7 @@ test('W-HWY-08 once a human has changed a payload, its earlier version is forged
 })
 
 test('W-ENV-08 a repetition of what is placed already is recognised before its proof is looked at', async () => {
-  const { f, transport } = await carriedFixture({ secret })
-  await f.worker('W')
-  await f.mark()
+  const { f, transport } = await carriedWorker({ secret })
   let times = 0
   transport.fate = () => (times === 0 ? 'unconfirmed' : 'pass')
   transport.alter = envelope => (times++ === 0 ? envelope : { ...envelope, type: 'feedback' })
@@ -133,7 +108,7 @@ test('W-ENV-08 a repetition of what is placed already is recognised before its p
 })
 
 test('W-ENV-08 what waits for its receiver is checked when it is placed, also after a restart', async () => {
-  const f = await delivered()
+  const f = await deliveredOnDisk()
   const directive = { format: 'markdown', content: 'second' }
   const second = await f.workspace('W2', { directive })
   unwrap(await second.receive())
@@ -152,7 +127,7 @@ test('W-ENV-08 what waits for its receiver is checked when it is placed, also af
 
 /** Another worker W2 with mail that it has not read, which was changed at rest: E1 forged, E2 sound. */
 async function forgedMail(change: (data: string) => string): Promise<{ f: Fixture; ids: EnvelopeId[] }> {
-  const f = await delivered()
+  const f = await deliveredOnDisk()
   const second = await f.workspace('W2', { directive: { format: 'markdown', content: 'second' } })
   unwrap(await second.receive())
   const ids: EnvelopeId[] = []
@@ -193,18 +168,10 @@ test.each(AT_REST)(
 )
 
 test('W-ENV-05 a proof of the sender over what it submits is accepted, with defaults in place or left out', async () => {
-  const f = await fixture({ secret })
-  await f.worker('W')
-  await f.mark()
+  const f = await withWorker({ secret })
   const draft = unwrap(f.root.seal(f.mail('W', 'directive')))
   f.name(unwrap(await f.root.send(draft)).envelope, 'E1')
-  const spelled: EnvelopeDraft = {
-    ...draft,
-    priority: 'normal',
-    rights: [],
-    in_reply_to: null,
-    from: f.id('R'),
-  }
+  const spelled: EnvelopeDraft = { ...draft, priority: 'normal', rights: [], in_reply_to: null, from: f.id('R') }
   f.name(unwrap(await f.root.send(spelled)).envelope, 'E2')
   await f.expectAdded([
     ...arrived('sig1', { id: 'E1', from: 'R', to: 'W', type: 'directive' }),
@@ -227,9 +194,7 @@ const CLAIMS: readonly Claim[] = [
 ]
 
 test.each(CLAIMS)('W-ENV-05 the proof comes before type and receiver: %s', async (_what, violation, change) => {
-  const f = await fixture({ secret })
-  await f.worker('W')
-  await f.mark()
+  const f = await withWorker({ secret })
   const result = await f.root.send(change(unwrap(f.root.seal(f.mail('W', 'directive')))))
   expect(refused(result)).toBe('rejected(integrity_violation)')
   f.name(envelopeOf(result), 'E')
@@ -250,16 +215,14 @@ test('W-ENV-05 the proof of another workspace is foreign, and the structure come
 })
 
 test('0.5 what is no envelope is not sealed, and the refusal is a value', async () => {
-  const f = await fixture({ secret })
-  await f.worker('W')
+  const f = await withWorker({ secret })
   const { payload: _payload, ...rest } = f.mail('W', 'directive')
   for (const draft of [rest, { ...rest, payload: 'text' }, undefined, { ...f.mail('W', 'directive'), to: () => 0 }])
     expect(refused(f.root.seal(draft as never))).toBe('invalid_argument')
 })
 
 test('a runtime without a secret makes no proofs, and takes none that it could not check', async () => {
-  const f = await fixture({ level: 1 })
-  await f.worker('W')
+  const f = await withWorker({ level: 1 })
   expect(refused(f.root.seal(f.mail('W', 'directive')))).toBe('unsupported')
   const integrity = { proof: 'ab', algorithm: 'hmac-sha256' }
   expect(refused(await f.root.send(f.mail('W', 'directive', { integrity })))).toBe('rejected(invalid_structure)')
@@ -269,16 +232,11 @@ test('a runtime without a secret makes no proofs, and takes none that it could n
 
 test('W-SEC-10 there is no lenient mode: what was made without proofs is refused once there are some', async () => {
   const options: { level: 1 | 3 } = { level: 1 }
-  const f = await fixture(options)
-  await f.worker('W')
+  const f = await withWorker(options)
   await f.bring('W', 'integrating')
   options.level = 3
   await f.restart()
   expect(refused(await f.root.accept(f.id('W')))).toBe('rejected(integrity_violation)')
   const [violation] = (await f.added()).filter(entry => entry.event_type === 'integrity_violation')
-  expect(violation?.body).toMatchObject({
-    subject_type: 'checkpoint',
-    violation: 'proof_missing',
-    expected: null,
-  })
+  expect(violation?.body).toMatchObject({ subject_type: 'checkpoint', violation: 'proof_missing', expected: null })
 })

@@ -1,6 +1,8 @@
 // Tables of the nine workspace states: classes (W-LIFE-01), the 22 transitions with their triggers (W-LIFE-02), what
 // each state allows (W-LIFE-04).
-import type { Trigger, WorkspaceState } from '@parley/trail/events'
+import type { EventBody, WorkspaceState } from '@parley/trail/events'
+
+export type Trigger = EventBody<'workspace_state_changed'>['trigger']
 
 export const STATE_CLASSES = {
   productive: ['idle', 'active'],

@@ -1,17 +1,11 @@
 // Writing a transition (W-LIFE-05), and what follows from every one: mail that no longer arrives, signals that now do.
 import { invariant } from '@parley/core'
-import {
-  type BudgetDimension,
-  isTerminal,
-  type Trigger,
-  type UndeliverableReason,
-  type WorkspaceState,
-} from '@parley/trail/events'
+import { type BudgetDimension, type EventBody, isTerminal, type WorkspaceState } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import type { Envelope } from '../envelope/envelope.ts'
 import { knownWorkspace } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
-import { isTransition, STATE_RULES } from './states.ts'
+import { isTransition, STATE_RULES, type Trigger } from './states.ts'
 
 export interface Transition {
   readonly to: WorkspaceState
@@ -44,12 +38,16 @@ export function writeUndeliverable(batch: Batch, receiver: Workspace, state: Wor
   for (const channel of receiver.incoming?.values() ?? []) {
     for (const id of channel) {
       const envelope = batch.run.envelopes.get(id)
-      if (envelope) writeUndelivered(batch, envelope, state as UndeliverableReason)
+      if (envelope) writeUndelivered(batch, envelope, state as EventBody<'envelope_undeliverable'>['reason'])
     }
   }
 }
 
-export function writeUndelivered(batch: Batch, { id, from, to }: Envelope, reason: UndeliverableReason): void {
+export function writeUndelivered(
+  batch: Batch,
+  { id, from, to }: Envelope,
+  reason: EventBody<'envelope_undeliverable'>['reason'],
+): void {
   const body = { envelope_id: id, from, to, reason, timestamp: batch.at }
   batch.add('envelope_undeliverable', knownWorkspace(batch.run, from), 'protocol', body)
 }

@@ -1,10 +1,12 @@
-// Port rights: who may send, once or always, and how a right changes hands (W-PORT, W-TOPO-CHAN).
-import { type Result, type RightId, unwrap } from '@parley/core'
+// Port rights: how they are used, handed on, granted and revoked (W-PORT-06 to -10, W-TOPO-CHAN-04).
+
+import { type Result, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { type Fixture, fixture } from '../testing/fixture.ts'
+import { type Fixture, fixture, refused } from '../testing/fixture.ts'
 import { arrived, created, delivered, receipt, rejected, send, withNotes } from '../testing/mail.ts'
 import { grant, moved, rightsBetween, sendBad, used } from '../testing/rights.ts'
-import { carriedFixture } from '../testing/transport.ts'
+import { denial } from '../testing/topology.ts'
+import { carriedFixture, carriedWorker } from '../testing/transport.ts'
 
 const note = (id: string, from: string, to: string) => ({ id, from, to, type: 'note' })
 
@@ -26,17 +28,16 @@ test('W-PORT-07 a lasting right is used before one that serves once', async () =
 })
 
 test.for([
-  { how: 'revoked', lose: async (f: Fixture, right: RightId) => f.root.revokeRight(right, 'test') },
   { how: 'void, since its target failed', lose: async (f: Fixture) => f.root.abort(f.id('W2')) },
   { how: 'void, since its holder failed', lose: async (f: Fixture) => f.root.abort(f.id('W')) },
 ])('W-PORT-06 an envelope whose listed right is $how by delivery arrives without it', async ({ lose }) => {
   const { f, transport } = await carriedFixture({ run: withNotes })
   for (const name of ['W', 'W2', 'W3']) await f.worker(name)
-  const right = await grant(f, 'right', 'send', 'W', 'W2')
+  await grant(f, 'right', 'send', 'W', 'W2')
   await grant(f, 'way', 'send', 'W', 'W3')
   transport.begin(f.clock, () => 'delay')
   await send(f, f.agent('W'), 'E', 'W3', 'note', { rights: [{ type: 'send', target: f.id('W2') }] })
-  const lost: Result<unknown> = await lose(f, right)
+  const lost: Result<unknown> = await lose(f)
   unwrap(lost)
   await f.mark()
   transport.release()
@@ -114,8 +115,7 @@ test('W-PORT-06 a right listed twice takes two rights, and one is not enough', a
 })
 
 test('W-PORT-08 a revoked right does not stop the redeliveries of what it served', async () => {
-  const { f, transport } = await carriedFixture()
-  await f.worker('W')
+  const { f, transport } = await carriedWorker()
   const [down] = await rightsBetween(f, 'R', 'W')
   await f.mark()
   transport.begin(f.clock, ({ nth }) => (nth < 4 ? 'drop' : 'pass'))
@@ -125,4 +125,34 @@ test('W-PORT-08 a revoked right does not stop the redeliveries of what it served
   await f.advance(6000)
   const mail = { id: 'E', from: 'R', to: 'W', type: 'directive' }
   await f.expectAdded([delivered(mail), ...receipt('sig1', mail)])
+})
+
+test('W-TOPO-CHAN-04 only the coordinator revokes and grants, and an attempt of anybody else is on record', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W')
+  await f.worker('W2')
+  const [own] = await rightsBetween(f, 'W', 'R')
+  await f.mark()
+  const before = await f.picture()
+  expect(refused(await worker.revokeRight(own!, 'mine'))).toBe('permission_denied')
+  await f.expectAdded([denial('W', 'worker', 'operation:revoke_right')])
+  expect(refused(await worker.grantRight('send', f.id('W'), f.id('W2')))).toBe('permission_denied')
+  await f.expectAdded([denial('W', 'worker', 'operation:create_right', 'permission_denied', 'W')])
+  expect(await f.picture()).toEqual(before)
+})
+
+test('W-PORT-10 a grant needs two workspaces that are alive and differ, and a type that sends', async () => {
+  const f = await fixture()
+  for (const name of ['W', 'W2']) await f.worker(name)
+  await f.bring('W2', 'failed')
+  await f.mark()
+  const before = await f.picture()
+  expect(refused(await f.root.grantRight('receive' as 'send', f.id('W'), f.id('R')))).toBe('invalid_argument')
+  expect(refused(await f.root.grantRight('send', f.id('W'), f.id('W')))).toBe('invalid_argument')
+  expect(refused(await f.root.grantRight('send', f.id('W'), f.id('W2')))).toBe('invalid_state')
+  expect(refused(await f.root.grantRight('send', f.id('W2'), f.id('W')))).toBe('invalid_state')
+  expect(refused(await f.root.grantRight('send', 'nobody' as never, f.id('W')))).toBe('not_found')
+  expect(refused(await f.root.grantRight('send', f.id('W'), 'nobody' as never))).toBe('not_found')
+  await f.expectAdded([])
+  expect(await f.picture()).toEqual(before)
 })

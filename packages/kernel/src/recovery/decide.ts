@@ -11,7 +11,7 @@ import {
   Type,
   type WorkspaceId,
 } from '@parley/core'
-import { bodyLimits, COORDINATOR_ACTIONS, DEGRADED_SCOPES, type UndeliverableReason } from '@parley/trail/events'
+import { bodyLimits, COORDINATOR_ACTIONS, DEGRADED_SCOPES, type EventBody } from '@parley/trail/events'
 import { actorOf, type Batch, clip } from '../batch.ts'
 import { channelHead, decideArrival } from '../envelope/deliver.ts'
 import { onItsWay } from '../envelope/envelope.ts'
@@ -100,7 +100,7 @@ function writeEnvelope(batch: Batch, id: EnvelopeId): boolean {
   const receiver = knownWorkspace(run, envelope.to)
   if (onItsWay(envelope)) {
     if (STATE_RULES[receiver.status].mail === 'refused') {
-      writeUndelivered(batch, envelope, receiver.status as UndeliverableReason)
+      writeUndelivered(batch, envelope, receiver.status as EventBody<'envelope_undeliverable'>['reason'])
       return false
     }
     // Held, behind a gate, or behind an envelope that is: it waits as before.

@@ -4,10 +4,11 @@ import { formatTimestamp, parseTimestamp, type SignalId, type Ticks, unwrap } fr
 import type { ProposedEntry, StoredRecord } from '@parley/trail'
 import type { GateType } from '@parley/trail/events'
 import { expect, test } from 'vitest'
-import { type Fixture, fixture, type Row } from '../testing/fixture.ts'
+import { type Fixture, fixture, type Row, withWorker } from '../testing/fixture.ts'
 import { behind, draft, leave, rewrite } from '../testing/foreign.ts'
 import { only, prepare, TRANSITIONS, waiting } from '../testing/gates.ts'
 import { send } from '../testing/mail.ts'
+import { delivered, emitted, changed as stateChanged } from '../testing/tasks.ts'
 import { carriedFixture } from '../testing/transport.ts'
 
 /** What a restart adds, the marker aside, and that the next one adds nothing more. */
@@ -47,21 +48,9 @@ const interrupted = { reason: 'migration_error', error: 'runtime_restart' }
 /** What is missing behind the last entry that is on record. */
 const LOST: Row[] = [
   ['migration_failed', 'W', 'protocol', { workspace_id: 'W', old_agent: 'agent:W', new_agent: 'a2', ...interrupted }],
-  ['signal_emitted', 'W', 'protocol', { signal_id: 'sig1', from: 'W', type: 'failed', reason: 'migration_error' }],
-  [
-    'workspace_state_changed',
-    'W',
-    'protocol',
-    {
-      workspace_id: 'W',
-      from_state: 'migrating',
-      to_state: 'failed',
-      trigger: 'migration_error',
-      initiator: 'protocol',
-      reason: 'migration_error',
-    },
-  ],
-  ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
+  emitted('sig1', 'W', 'failed', 'protocol', { reason: 'migration_error' }),
+  stateChanged('W', 'migrating', 'failed', 'migration_error', 'protocol', 'protocol'),
+  delivered('sig1', 'W', 'R'),
 ]
 const entered = (f: Fixture) => changed(f, 'W', 'active', 'migrating', 'migration_initiated')
 
@@ -69,9 +58,7 @@ test.each([
   ['the failure', ['migration_failed'], LOST.slice(1)],
   ['the failure and its signal', ['migration_failed', 'signal_emitted'], LOST.slice(2)],
 ] as const)('W-REC-24 a migration of which %s is on record is finished', async (_what, left, missing) => {
-  const f = await fixture()
-  await f.worker('W')
-  await f.mark()
+  const f = await withWorker()
   const signal_id = f.ids.next('sig')
   f.name(signal_id, 'sig1')
   const timestamp = formatTimestamp(f.clock.now())
@@ -91,38 +78,23 @@ test.each([
 })
 
 test('W-REC-24 a migration whose completion is on record returns to where it was', async () => {
-  const f = await fixture()
-  await f.worker('W')
+  const f = await withWorker()
   await leave(f, [started(f), entered(f), migration(f, 'migration_completed', { duration: 5 })])
-  const rows = await repaired(f)
-  expect(rows).toEqual([
-    [
-      'workspace_state_changed',
-      'W',
-      'protocol',
-      {
-        workspace_id: 'W',
-        from_state: 'migrating',
-        to_state: 'active',
-        trigger: 'migration_succeeded',
-        initiator: 'protocol',
-      },
-    ],
+  expect(await repaired(f)).toEqual([
+    stateChanged('W', 'migrating', 'active', 'migration_succeeded', 'protocol', 'protocol'),
   ])
   expect(f.agent('W').agent).toBe('a2')
   unwrap(await f.agent('W').blocked('waiting'))
 })
 
 test('W-REC-24 a workspace that is frozen for a migration of which nothing else is known does not stay so', async () => {
-  const f = await fixture()
-  await f.worker('W')
+  const f = await withWorker()
   await leave(f, [entered(f)])
   expect(await repaired(f)).toEqual(LOST.slice(1))
 })
 
 test('W-TERM-02 a request that another runtime recorded before its mail was rejected has no time that runs', async () => {
-  const f = await fixture()
-  await f.worker('W')
+  const f = await withWorker()
   await f.settle()
   const [workspace, sender] = [f.id('W'), f.id('R')]
   const timestamp = formatTimestamp(f.runtime.clock.next())
@@ -144,8 +116,7 @@ test('W-TERM-02 a request that another runtime recorded before its mail was reje
 })
 
 test('W-REC-24 a grace whose end is on record ends once', async () => {
-  const f = await fixture()
-  await f.worker('W')
+  const f = await withWorker()
   unwrap(await f.root.terminate(f.id('W'), 1000, 'enough'))
   await f.settle()
   const body = { workspace_id: f.id('W'), grace_period: 1000, partial_checkpoint: null }
@@ -219,17 +190,12 @@ test('W-REC-24 a completed integration closes its source, and its task with it',
     ['workspace_state_changed', 'W', 'system'],
     ['task_status_changed', 'R', 'protocol'],
   ])
-  expect(rows[0]?.[3]).toMatchObject({
-    to_state: 'closed',
-    trigger: 'integration_succeeded',
-    initiator: 'coordinator',
-  })
+  expect(rows[0]?.[3]).toMatchObject({ to_state: 'closed', trigger: 'integration_succeeded', initiator: 'coordinator' })
   expect(rows[1]?.[3]).toMatchObject({ to_status: 'integrated' })
 })
 
 test('W-REC-24 an integration that was only begun is open again', async () => {
-  const f = await fixture()
-  await f.worker('W')
+  const f = await withWorker()
   await f.bring('W', 'integrating')
   unwrap(await f.root.beginIntegration(f.id('W')))
   expect(await repaired(f)).toEqual([])
@@ -251,8 +217,7 @@ test('W-REC-24 a cascade that stopped half-way is finished, and who belongs to s
 })
 
 test('W-REC-24 a checkpoint gets its signal', async () => {
-  const f = await fixture()
-  await f.worker('W')
+  const f = await withWorker()
   const id = f.ids.next('cp')
   f.name(id, 'cp')
   const record = { id, workspace: f.id('W'), payload: { files_changed: [], content: '', artifacts: [] } }

@@ -5,7 +5,7 @@ import type { EntryDraft, ProposedEntry } from '@parley/trail'
 import { expect, test } from 'vitest'
 import type { AgentHandle } from '../runtime/handle/agent.ts'
 import { referenceTaxonomy } from '../taxonomy/reference.ts'
-import { type Fixture, fixture, type Row } from '../testing/fixture.ts'
+import { type Fixture, fixture, type Row, withWorker } from '../testing/fixture.ts'
 import { behind, draft, rewrite } from '../testing/foreign.ts'
 
 async function newest(f: Fixture): Promise<Ticks> {
@@ -28,24 +28,12 @@ function quarantined(id: string, expected: string | null, actual: string | null)
 }
 
 function transition(f: Fixture, name: string, from_state: string, to_state: string): ProposedEntry {
-  const body = {
-    workspace_id: f.id(name),
-    from_state,
-    to_state,
-    trigger: 'agent_blocked',
-    initiator: 'worker',
-  }
-  return {
-    event_type: 'workspace_state_changed',
-    workspace: f.id(name),
-    actor: 'protocol',
-    body,
-  } as ProposedEntry
+  const body = { workspace_id: f.id(name), from_state, to_state, trigger: 'agent_blocked', initiator: 'worker' }
+  return { event_type: 'workspace_state_changed', workspace: f.id(name), actor: 'protocol', body } as ProposedEntry
 }
 
 test('W-REC-13 a missing entry halts the run too', async () => {
-  const f = await fixture()
-  await f.worker('W')
+  const f = await withWorker()
   await f.settle()
   await f.reopen(() => rewrite(f, records => records.filter(record => record.kind !== 'entry' || record.seq !== 5)))
   expect(f.runtime.halted.get(f.run.id)?.code).toBe('run_halted')
@@ -75,8 +63,7 @@ function loseBlobs(f: Fixture): void {
 }
 
 test('W-REC-13 a large object that is gone takes the entry that names it along, and the run goes on', async () => {
-  const f = await fixture()
-  await f.worker('W')
+  const f = await withWorker()
   const content = 'x'.repeat(200_000)
   const lost = unwrap(await f.checkpoint('W', { payload: { content } })).checkpoint
   f.name(lost, 'lost')
@@ -213,13 +200,7 @@ const ORPHANS: readonly (readonly [string, (f: Fixture) => Partial<ProposedEntry
       event_type: 'port_right_revoked',
       workspace: f.id('W'),
       actor: 'system',
-      body: {
-        right_id: 'none',
-        right_type: 'send',
-        holder: f.id('W'),
-        target: f.id('R'),
-        reason: 'x',
-      } as never,
+      body: { right_id: 'none', right_type: 'send', holder: f.id('W'), target: f.id('R'), reason: 'x' } as never,
     }),
   ],
   [
@@ -243,8 +224,7 @@ const ORPHANS: readonly (readonly [string, (f: Fixture) => Partial<ProposedEntry
 ]
 
 test.for(ORPHANS)('W-ID-08 %s is left out, recorded, and harms nothing', async ([, make]) => {
-  const f = await fixture()
-  await f.worker('W')
+  const f = await withWorker()
   await f.settle()
   const before = await f.picture()
   const orphan = draft(f, make(f) as ProposedEntry, ((await newest(f)) + 1) as Ticks)

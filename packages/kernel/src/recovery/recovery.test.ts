@@ -1,18 +1,25 @@
-// Recovery (W-REC-11 to -23): states, signals and timers after a crash, the marker with its numbers, and doing it
-// again.
-import { durationMs, parseTimestamp, type SignalId, type Ticks, unwrap } from '@parley/core'
+// Recovery (W-REC-11 to -22): its order, mail, signals and marker; and what the coordinator reports (W-REC-05).
+
+import {
+  durationMs,
+  type EnvelopeId,
+  formatTimestamp,
+  parseTimestamp,
+  type SignalId,
+  type Ticks,
+  unwrap,
+} from '@parley/core'
 import type { Entry, ProposedEntry } from '@parley/trail'
 import { expect, test } from 'vitest'
-import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
+import { kernelLimits } from '../limits.ts'
+import { type Fixture, fixture, type Row, refused, withWorker } from '../testing/fixture.ts'
 import { leave } from '../testing/foreign.ts'
+import { delivered, inboxOf, receipt, send } from '../testing/mail.ts'
+import { changed } from '../testing/tasks.ts'
+import { denial } from '../testing/topology.ts'
 import { carriedFixture } from '../testing/transport.ts'
 
-const NOTHING = {
-  workspaces_failed: 0,
-  envelopes_redelivered: 0,
-  signals_requeued: 0,
-  quarantined_entries: 0,
-}
+const NOTHING = { workspaces_failed: 0, envelopes_redelivered: 0, signals_requeued: 0, quarantined_entries: 0 }
 
 const ticks = (entry: Entry) => parseTimestamp(entry.timestamp) as Ticks
 
@@ -71,9 +78,7 @@ test('W-REC-11 every run that was not finished is recovered, the house among the
 })
 
 test('W-REC-11 what is asked while a run recovers is held and decided behind the marker', async () => {
-  const f = await fixture()
-  await f.worker('W')
-  await f.mark()
+  const f = await withWorker()
   // The trail is away when the runtime comes back: recovery waits for it, and so does everybody else.
   await f.restart(() => f.disks.trail.fail('sync', { times: Number.POSITIVE_INFINITY }))
   const asked = f.agent('W').blocked('waiting')
@@ -91,18 +96,6 @@ test('W-REC-11 what is asked while a run recovers is held and decided behind the
   ])
 })
 
-test('W-CLOCK-07 a wall clock that comes back early does not bring an entry before what is on record', async () => {
-  const f = await fixture()
-  await f.worker('W')
-  await f.mark()
-  const last = ticks((await f.run.entries()).at(-1)!)
-  await f.restart(() => f.clock.set((last - 3_600_000_000) as Ticks))
-  unwrap(await f.agent('W').blocked('waiting'))
-  const [marker, ...rest] = await f.addedWithOutages()
-  expect(rest.length).toBeGreaterThan(0)
-  for (const entry of [marker!, ...rest]) expect(ticks(entry)).toBeGreaterThan(last)
-})
-
 test.for([
   { signals: [['blocked', 'waiting']], state: 'blocked' },
   { signals: [['blocked', 'waiting'], ['started']], state: 'active' },
@@ -113,8 +106,7 @@ test.for([
 ] as const)(
   'W-REC-16 signals without their transitions are evaluated in order: $signals gives $state',
   async ({ signals, state }) => {
-    const f = await fixture()
-    await f.worker('W')
+    const f = await withWorker()
     const child = await f.worker('D', { delegate: true })
     await f.worker('C', {}, child)
     await leave(
@@ -123,10 +115,7 @@ test.for([
     )
     const { counts } = await restarted(f)
     expect(await f.state('W')).toBe(state)
-    expect(counts).toMatchObject({
-      signals_requeued: signals.length,
-      workspaces_failed: state === 'failed' ? 1 : 0,
-    })
+    expect(counts).toMatchObject({ signals_requeued: signals.length, workspaces_failed: state === 'failed' ? 1 : 0 })
     const again = await restarted(f)
     expect(again.rows.map(([type]) => type)).toEqual(['recovery_completed'])
     expect(again.counts).toMatchObject(NOTHING)
@@ -167,13 +156,116 @@ test('W-REC-18 a signal for a receiver that is paused is requeued and waits on',
   await f.expectAmong([['signal_delivered', 'D', 'protocol']])
 })
 
-test('W-REC-18 where a transport carries signals too, recovery delivers what was on its way itself', async () => {
+const to = (id: string, receiver = 'W') => ({ id, from: 'R', to: receiver, type: 'directive' })
+
+/** The record of a placement and nothing behind it, as a runtime leaves it that appends entry by entry. */
+async function leavePlaced(f: Fixture, id: EnvelopeId, receiver: string): Promise<void> {
+  const entry = {
+    event_type: 'envelope_delivered',
+    workspace: f.id(receiver),
+    actor: 'protocol',
+    body: {
+      envelope_id: id,
+      from: f.id('R'),
+      to: f.id(receiver),
+      delivered_at: formatTimestamp(f.runtime.clock.next()),
+    },
+  }
+  await leave(f, [entry as ProposedEntry])
+}
+
+/** Nothing that is sent arrives. */
+async function silent(...names: string[]) {
   const { f, transport } = await carriedFixture()
-  Object.assign(transport, { signals: true })
-  await f.worker('W')
+  for (const name of names) await f.worker(name)
   transport.begin(f.clock, () => 'drop')
-  unwrap(await f.agent('W').blocked('waiting'))
-  const { rows, counts } = await restarted(f)
-  expect(rows.map(([type]) => type)).toEqual(['signal_delivered', 'recovery_completed'])
-  expect(counts).toMatchObject({ signals_requeued: 1 })
+  return { f, transport }
+}
+
+async function markerOf(f: Fixture): Promise<unknown> {
+  return (await f.run.entries()).findLast(entry => entry.event_type === 'recovery_completed')?.body
+}
+
+test('W-REC-17 mail stays held for the suspended, and behind a blocking envelope', async () => {
+  const { f, transport } = await silent('W', 'S')
+  await f.bring('S', 'suspended')
+  await send(f, f.root, 'H', 'S', 'directive')
+  transport.fate = () => 'pass'
+  await send(f, f.root, 'B', 'W', 'directive', { priority: 'blocking' })
+  await send(f, f.root, 'N', 'W', 'directive')
+  await f.mark()
+  await f.restart()
+  await f.expectAdded([])
+  expect(await markerOf(f)).toMatchObject({ envelopes_redelivered: 0 })
+  unwrap(await f.agent('W').consume())
+  await f.expectAdded([delivered(to('N')), ...receipt('sig1', to('N'))])
+})
+
+test('W-REC-17 a delivery to somebody who has ended since is left as it is', async () => {
+  const { f } = await silent('W')
+  const id = await send(f, f.root, 'E', 'W', 'directive')
+  await leavePlaced(f, id, 'W')
+  await f.restart()
+  const other = await send(f, f.root, 'F', 'W', 'directive')
+  await leavePlaced(f, other, 'W')
+  expect(refused(await f.root.look(f.id('W')))).toBe('ok')
+  const [event_type, , actor, body] = changed(
+    f.id('W'),
+    'active',
+    'failed',
+    'aborted_by_coordinator',
+    'system',
+    'coordinator',
+  )
+  await leave(f, [{ event_type, workspace: f.id('W'), actor, body } as ProposedEntry])
+  await f.mark()
+  await f.restart()
+  await f.expectAdded([])
+  await f.restart()
+  await f.expectAdded([])
+})
+
+test('W-REC-22 until the marker the transport carries nothing, however much there is to place', async () => {
+  const { f, transport } = await silent('W')
+  const count = kernelLimits.groupCommands + 10
+  for (let each = 0; each < count; each++) unwrap(await f.root.send(f.mail('W', 'directive')))
+  transport.begin(f.clock, () => 'pass')
+  await f.restart()
+  expect(transport.attempts).toEqual([])
+  expect(await markerOf(f)).toMatchObject({ envelopes_redelivered: count })
+  expect(await inboxOf(f, 'W')).toHaveLength(count)
+})
+
+const report = { reason: 'provider is away', scope: 'systemic', action: 'pause_dispatch' } as const
+
+const degraded = (body: object): Row => [
+  'system_degraded',
+  null,
+  'system',
+  { reason: 'provider is away', scope: 'systemic', affected_workspaces: [], ...body },
+]
+
+test('W-REC-05 only the coordinator reports, in words of the registry, about what exists', async () => {
+  const f = await withWorker()
+  const worker = f.agent('W')
+  unwrap(await f.root.reportDegraded(report))
+  unwrap(await f.root.reportDegraded({ ...report, scope: 'transport', action: 'wait' }))
+  await f.expectAdded([
+    degraded({ coordinator_action: 'pause_dispatch' }),
+    degraded({ scope: 'transport', coordinator_action: 'wait' }),
+  ])
+  expect(refused(await worker.reportDegraded(report))).toBe('permission_denied')
+  await f.expectAdded([denial('W', 'worker', 'operation:report_degraded')])
+  for (const [bad, answer] of [
+    [{ reason: '' }, 'invalid_argument'],
+    [{ scope: 'everything' }, 'invalid_argument'],
+    [{ action: 'panic' }, 'invalid_argument'],
+    [{ workspaces: 'W' }, 'invalid_argument'],
+    [{ workspaces: ['ws_none'] }, 'not_found'],
+  ] as const)
+    expect(refused(await f.root.reportDegraded({ ...report, ...bad } as never))).toBe(answer)
+  await f.expectAdded([])
+  // Nothing is detected or stopped by itself.
+  expect(await f.state('W')).toBe('active')
+  expect(refused(await f.root.createWorkspace({ role: 'worker' }))).toBe('ok')
 })

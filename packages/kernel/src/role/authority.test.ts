@@ -1,13 +1,16 @@
-// What a role may create (W-CP-03), and the actions that an authority lists (A-07).
+// What a role may do: actions and operations of the base roles, derived roles (W-ROLE-08), and what is denied.
 
 import { canonicalize, limits, unwrap } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import { describe, expect, test } from 'vitest'
-import { taxonomyLimits } from '../taxonomy/document.ts'
+import { type Capability, type RoleDefinition, taxonomyLimits } from '../taxonomy/document.ts'
 import { referenceTaxonomy } from '../taxonomy/reference.ts'
 import { baseVocabulary, loadTaxonomy, type Taxonomy, type Vocabulary } from '../taxonomy/taxonomy.ts'
-import { BASE_ROLES } from './base.ts'
+import { fixture, refused, withWorker } from '../testing/fixture.ts'
+import { denial } from '../testing/topology.ts'
+import { BASE_ROLES, type DelegateReach, OPERATION_NAMES, OPERATIONS } from './base.ts'
 import { actionsOf, mayCreate } from './matrix.ts'
+import type { Role } from './resolve.ts'
 
 const reference = unwrap(loadTaxonomy(referenceTaxonomy))
 
@@ -141,4 +144,183 @@ describe('A-07 the actions of an authority', () => {
     expect(Math.max(...actions.map(action => action.length))).toBeLessThan(bodyLimits.nameLength)
     expect(Buffer.byteLength(canonicalize(actions))).toBeLessThan(limits.entryBytes * 0.75)
   })
+})
+
+test.each([
+  ['suspended', 'frozen'],
+  ['migrating', 'frozen'],
+  ['integrating', 'permission_denied'],
+])('W-WS-21 an agent that reaches for its mail while it is %s is on record', async (state, reason) => {
+  const f = await fixture()
+  const agent = await f.worker('W')
+  unwrap(await f.root.feedback(f.id('W'), { format: 'text', content: 'more' }))
+  await f.bring('W', state)
+  await f.mark()
+  const bound = state === 'migrating' ? agent : f.agent('W')
+  expect(refused(await bound.consume())).toBe(`invalid_state(${reason})`)
+  await f.expectAdded([denial('W', 'worker', 'access:read', reason, 'W', 'consume')])
+})
+
+test('W-WS-21 who is paused while it waits for mail reached for nothing', async () => {
+  const f = await withWorker()
+  const waiting = f.agent('W').receive()
+  await f.settle()
+  unwrap(await f.root.suspend(f.id('W'), 'pause'))
+  expect(refused(await waiting)).toBe('invalid_state')
+  expect((await f.added()).map(({ event_type }) => event_type)).not.toContain('capability_denied')
+})
+
+const reaching = (reach: DelegateReach) => OPERATION_NAMES.filter(name => OPERATIONS[name].delegate === reach)
+
+test('W-ROLE-04 the root coordinator has every operation but the withdrawal of visibility', () => {
+  expect(OPERATION_NAMES.filter(name => !OPERATIONS[name].root)).toEqual(['revoke_visibility'])
+})
+
+test('W-ROLE-04 a delegate creates and integrates its children, and rules its descendants', () => {
+  expect(reaching('children')).toEqual(['create_workspace', 'assign_role', 'integrate'])
+  expect(reaching('descendants')).toEqual([
+    'abort',
+    'suspend',
+    'resume',
+    'migrate',
+    'graceful_termination',
+    'raise_budget',
+    'change_priority',
+    'grant_visibility',
+  ])
+  expect(reaching('subtree')).toEqual(['create_right'])
+  expect(reaching('own_subtasks')).toEqual(['task'])
+})
+
+test('W-ROLE-12 a delegate grants no delegation, and has none of what concerns the whole run', () => {
+  expect(reaching('no')).toEqual([
+    'grant_delegation',
+    'batch_abort',
+    'batch_priority',
+    'revoke_right',
+    'transfer_ownership',
+    'configure_highway',
+    'consult',
+    'reparent',
+    'revoke_visibility',
+  ])
+})
+
+test('W-MIG-04 W-TERM-01 migration and graceful termination come with level 3', () => {
+  expect(OPERATION_NAMES.filter(name => OPERATIONS[name].level === 3)).toEqual(['migrate', 'graceful_termination'])
+})
+
+const send = (type: string, role: string): Capability => ({ action: 'send', target: { type, role } })
+const receive = (type: string, role: string): Capability => ({ action: 'receive', target: { type, role } })
+const create = (target: string): Capability => ({ action: 'create', target })
+const read = (target: string): Capability => ({ action: 'read', target })
+
+const document: Taxonomy = {
+  id: 't',
+  version: '1',
+  protocol_version: '0.1',
+  roles: [],
+  envelope_types: [
+    {
+      name: 'note',
+      description: '',
+      permissions: [
+        { sender_role: 'worker', receiver_role: 'worker' },
+        { sender_role: 'helper', receiver_role: 'coordinator' },
+      ],
+    },
+  ],
+  checkpoint_types: [
+    { name: 'x', description: '', permitted_roles: ['worker'] },
+    { name: 'y', description: '', permitted_roles: ['worker'] },
+  ],
+}
+
+/** The role `helper`, so defined, next to the row that names it. */
+function resolve(definition: Partial<RoleDefinition>): Role {
+  const helper = { name: 'helper', extends: 'worker', add: [], remove: [], ...definition }
+  return unwrap(loadTaxonomy({ ...document, roles: [helper] })).roles.get('helper')!
+}
+
+const sends = (role: Role) =>
+  [...role.send].flatMap(([type, targets]) => [...targets].map(target => `${type} → ${target}`))
+
+describe('W-ROLE-08 a derived role', () => {
+  test('starts from its base, with the rows that name the base and those that name the role', () => {
+    const helper = resolve({})
+    expect(helper).toMatchObject({ name: 'helper', base: 'worker', writesMemory: true })
+    expect(sends(helper)).toEqual(['query → coordinator', 'note → worker', 'note → coordinator'])
+    expect([...helper.create]).toEqual(['artifact'])
+    expect(helper.read).toContain('own_workspace')
+  })
+
+  test('replaces the default checkpoint types by those of override', () => {
+    expect([...resolve({ override: { checkpoint_types: ['x', 'y'] } }).create]).toEqual(['x', 'y'])
+    expect([...resolve({ override: { checkpoint_types: [] } }).create]).toEqual([])
+  })
+
+  test('overrides before it removes, and removes before it adds (A-52)', () => {
+    const override = { checkpoint_types: ['x'] }
+    expect([...resolve({ override, remove: [create('x')] }).create]).toEqual([])
+    expect([...resolve({ override, remove: [create('x')], add: [create('x')] }).create]).toEqual(['x'])
+    expect([...resolve({ override, remove: [create('artifact')], add: [create('y')] }).create]).toEqual(['x', 'y'])
+  })
+
+  test('loses what it removes, rows included, and no type is left without a target', () => {
+    const helper = resolve({ remove: [send('query', 'coordinator'), send('note', 'worker'), read('own_workspace')] })
+    expect(sends(helper)).toEqual(['note → coordinator'])
+    expect(helper.send.has('query')).toBe(false)
+    expect(helper.read).not.toContain('own_workspace')
+    expect(helper.read).toContain('own_directive')
+  })
+
+  test('may remove what is not there, known or not', () => {
+    const remove = [send('query', 'observer'), send('unheard', 'of'), create('unheard'), read('unheard')]
+    expect(resolve({ remove })).toEqual(resolve({}))
+  })
+
+  test('keeps what it removes and adds again', () => {
+    const both = [send('query', 'coordinator'), read('own_workspace'), receive('feedback', 'coordinator')]
+    const helper = resolve({ remove: both, add: both })
+    expect(sends(helper)).toContain('query → coordinator')
+    expect(helper.read).toContain('own_workspace')
+    expect(helper.removedReceive.size).toBe(0)
+  })
+
+  test('does not receive the types whose Receive entry it removes', () => {
+    const helper = resolve({ remove: [receive('feedback', 'coordinator')] })
+    expect([...helper.removedReceive]).toEqual(['feedback'])
+  })
+
+  test('emits and writes as its base does', () => {
+    const roles = [{ name: 'watcher', extends: 'observer', add: [read('designated_group')], remove: [] }]
+    const loaded = unwrap(loadTaxonomy({ ...document, roles, envelope_types: [] }))
+    const observer = loaded.roles.get('watcher')!
+    expect(observer.writesMemory).toBe(false)
+    expect([...observer.emit]).toEqual(['ready', 'started', 'complete', 'failed', 'escalation'])
+  })
+
+  test('leaves its base and its siblings as they are', () => {
+    const thief = {
+      name: 'thief',
+      extends: 'worker',
+      add: [read('everything')],
+      remove: [send('query', 'coordinator')],
+    }
+    const helper = { name: 'helper', extends: 'worker', add: [], remove: [] }
+    const { roles } = unwrap(loadTaxonomy({ ...document, roles: [thief, helper] }))
+    for (const name of ['worker', 'helper']) {
+      expect(sends(roles.get(name)!)).toContain('query → coordinator')
+      expect(roles.get(name)!.read).not.toContain('everything')
+    }
+  })
+})
+
+test('W-ROLE-08 rows that name a base role as sender belong to the base role itself', () => {
+  const { roles } = unwrap(
+    loadTaxonomy({ ...document, roles: [{ name: 'helper', extends: 'worker', add: [], remove: [] }] }),
+  )
+  expect(sends(roles.get('worker')!)).toEqual(['query → coordinator', 'note → worker'])
+  expect(sends(roles.get('coordinator')!)).toEqual(['directive → worker', 'feedback → worker'])
+  expect(sends(roles.get('observer')!)).toEqual([])
 })

@@ -6,7 +6,6 @@ export type BaseRole = (typeof BASE_ROLES)[number]
 
 /** The bases that a derived role may extend; "worker family" and "observer family" are these and what extends them. */
 export const EXTENSIBLE_ROLES = ['worker', 'observer'] as const
-export type ExtensibleRole = (typeof EXTENSIBLE_ROLES)[number]
 
 export const BASE_ENVELOPE_TYPES = ['directive', 'feedback', 'query'] as const
 export type BaseEnvelopeType = (typeof BASE_ENVELOPE_TYPES)[number]

@@ -1,7 +1,6 @@
 // The deployment model (W-SEC-13, -16): declared once, kept or refused before anything is written.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { unwrap } from '@parley/core'
 import {
@@ -22,6 +21,7 @@ import { Runtime } from '../runtime/runtime.ts'
 import type { RuntimeOptions } from '../runtime/runtime-options.ts'
 import { type Fixture, fixture } from '../testing/fixture.ts'
 import { EVERYBODY } from '../testing/guards.ts'
+import { temporaryProfile } from '../testing/profile.ts'
 import { MemoryStates } from '../testing/states.ts'
 import { deploymentModel } from './deployment.ts'
 
@@ -85,12 +85,7 @@ test.each([
   ['zero-trust', 'zero-trust'],
 ] as const)('W-SEC-13 with the model %j it starts, and the first entry says %s', async (deployment, model) => {
   const trail = await memoryTrail(sealingOf(model))
-  const runtime = await Runtime.open({
-    trail,
-    users: EVERYBODY,
-    secret: SECRET,
-    ...(deployment && { deployment }),
-  })
+  const runtime = await Runtime.open({ trail, users: EVERYBODY, secret: SECRET, ...(deployment && { deployment }) })
   onTestFinished(() => runtime.close())
   expect(runtime.deployment).toBe(model)
   const run = unwrap(await runtime.start({ owner: 'ux' }))
@@ -107,12 +102,6 @@ test('a model may be written with underscores, and nothing else is one', () => {
 })
 
 describe('on a disk', () => {
-  function folder(): string {
-    const made = mkdtempSync(join(tmpdir(), 'parley-deployment-'))
-    onTestFinished(() => rmSync(made, { recursive: true, force: true }))
-    return made
-  }
-
   /**
    * A state is written beside its place and renamed: what was renamed between the listing and the reading is listed
    * again.
@@ -136,10 +125,7 @@ describe('on a disk', () => {
       secret,
       deployment: model,
       cipher: cipherOf(sealing, secret),
-      stateCache: fileStateCache(join(profile, 'states'), {
-        keys: new ContentKeys(secret),
-        seals: sealing !== 'none',
-      }),
+      stateCache: fileStateCache(join(profile, 'states'), { keys: new ContentKeys(secret), seals: sealing !== 'none' }),
       stateCacheEntries: 1,
     }
   }
@@ -149,10 +135,7 @@ describe('on a disk', () => {
    * one.
    */
   async function worked(model: DeploymentModel, profile: string): Promise<Fixture> {
-    const f = await fixture({
-      ...optionsFor(model, profile),
-      run: { context: { note: `${MARKER} context` } },
-    })
+    const f = await fixture({ ...optionsFor(model, profile), run: { context: { note: `${MARKER} context` } } })
     await f.worker('W', {
       context: { note: `${MARKER} context` },
       memory: { first: `${MARKER} memory` },
@@ -185,7 +168,7 @@ describe('on a disk', () => {
   test.each(['shared-infrastructure', 'zero-trust'] as const)(
     'W-SEC-16 under %s no content is in the log, the blobs, the index or the kept states, and a restart finds all of it',
     async model => {
-      const profile = folder()
+      const profile = temporaryProfile()
       const f = await worked(model, profile)
       expect(bytesBelow(profile)).not.toContain(MARKER)
       await f.restart(async () => {
@@ -204,7 +187,7 @@ describe('on a disk', () => {
   )
 
   test('W-SEC-16 what waits at gates is sealed as well', async () => {
-    const profile = folder()
+    const profile = temporaryProfile()
     const f = await fixture({ ...optionsFor('zero-trust', profile), run: { highway: 'gated' } })
     const asked = await f.root.createWorkspace({ role: 'worker', context: { note: MARKER } })
     expect(asked.ok ? undefined : asked.error.code).toBe('gated')
@@ -216,13 +199,13 @@ describe('on a disk', () => {
   })
 
   test('under single-runtime it is all there to be read by whoever reads the disk', async () => {
-    const profile = folder()
+    const profile = temporaryProfile()
     await worked('single-runtime', profile)
     expect(bytesBelow(profile)).toContain(MARKER)
   })
 
   test('a run goes on when the model changes, and its first entry says what it was', async () => {
-    const profile = folder()
+    const profile = temporaryProfile()
     const f = await worked('single-runtime', profile)
     for (const model of ['zero-trust', 'shared-infrastructure', 'single-runtime'] as const) {
       Object.assign(f.options, optionsFor(model, profile))
@@ -237,7 +220,7 @@ describe('on a disk', () => {
   })
 
   test('a run that began sealed stays so until its end, and nobody can slip it content in plain', async () => {
-    const profile = folder()
+    const profile = temporaryProfile()
     const f = await worked('zero-trust', profile)
     Object.assign(f.options, optionsFor('single-runtime', profile))
     await f.restart()
@@ -262,7 +245,7 @@ describe('on a disk', () => {
   })
 
   test('another secret opens nothing and changes nothing; with the right one all goes on', async () => {
-    const profile = folder()
+    const profile = temporaryProfile()
     const f = await worked('zero-trust', profile)
     await f.runtime.close()
     await f.trail.close()
@@ -278,7 +261,7 @@ describe('on a disk', () => {
   })
 
   test('a secret that is lost for good leaves the entries, and no run goes on', async () => {
-    const profile = folder()
+    const profile = temporaryProfile()
     const f = await worked('zero-trust', profile)
     await f.runtime.close()
     await f.trail.close()

@@ -1,14 +1,12 @@
 // Keys for each workspace (zero-trust, W-SEC-13, -15): a grant hands over the key, and what an agent has no key for it
 // does not read, even where access control has a hole.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type CheckpointId, type EnvelopeId, unwrap, type WorkspaceId } from '@parley/core'
 import { ContentCipher, ContentKeys, type ContentScope, fileStateCache } from '@parley/trail'
-import { tamper } from '@parley/trail/testing'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { MemoryRecord } from '../objects.ts'
-import { type Fixture, type FixtureOptions, fixture, type Row, refused } from '../testing/fixture.ts'
+import { type Fixture, type FixtureOptions, fixture, type Row, refused, withWorker } from '../testing/fixture.ts'
+import { changeObjects, temporaryProfile } from '../testing/profile.ts'
 import type { Delivery, Transport } from './actor/transport.ts'
 import type { AgentKeys } from './handle/agent-keys.ts'
 import { readCheckpointContent, readContent, readEnvelopeContent } from './handle/content.ts'
@@ -24,13 +22,7 @@ const withheld = (reader: string, kind: string, target: string): Row => [
   'capability_denied',
   reader,
   'worker',
-  {
-    user_id: null,
-    capability: 'access:read',
-    action: `read_${kind}`,
-    target,
-    reason: 'permission_denied',
-  },
+  { user_id: null, capability: 'access:read', action: `read_${kind}`, target, reason: 'permission_denied' },
 ]
 
 /**
@@ -169,30 +161,19 @@ test('an agent whose workspace is over is denied under its name', async () => {
 
 test('under the other models the runtime opens for whom access control lets pass', async () => {
   const cipher = new ContentCipher(new ContentKeys(SECRET), 'trail')
-  const f = await fixture({ secret: SECRET, deployment: 'shared-infrastructure', cipher })
-  await f.worker('W')
+  const f = await withWorker({ secret: SECRET, deployment: 'shared-infrastructure', cipher })
   expect(f.run.agentKeys(f.id('W'))).toBeUndefined()
 })
 
 test('W-SEC-09 a sealed deliverable that was changed on the disk is flagged, and is not shown', async () => {
-  const profile = mkdtempSync(join(tmpdir(), 'parley-keys-'))
-  onTestFinished(() => rmSync(profile, { recursive: true, force: true }))
+  const profile = temporaryProfile()
   const stateCache = fileStateCache(join(profile, 'states'), { keys: new ContentKeys(SECRET), seals: true })
   const f = await zeroTrust({ profile, stateCache, stateCacheEntries: 1 })
   const worker = await f.workspace('W', { directive: { format: 'markdown', content: 'work' } })
   unwrap(await worker.receive())
   const { checkpoint } = unwrap(await f.final('W'))
   unwrap(await worker.complete())
-  await f.restart(() => {
-    f.clock.advance(1000)
-    tamper(profile, records =>
-      records.map(record =>
-        record.kind === 'object' && record.objectKind === 'checkpoint'
-          ? { ...record, data: otherTail(record.data) }
-          : record,
-      ),
-    )
-  })
+  await f.restart(() => changeObjects(f, 'checkpoint', otherTail))
   await f.mark()
   const read = await f.root.readCheckpoint(checkpoint as CheckpointId)
   expect(refused(read)).toBe('content_damaged')
@@ -209,21 +190,11 @@ function otherTail(sealed: string): string {
 }
 
 test('a run whose sealed content was changed is halted when all of it has to be read', async () => {
-  const profile = mkdtempSync(join(tmpdir(), 'parley-keys-'))
-  onTestFinished(() => rmSync(profile, { recursive: true, force: true }))
+  const profile = temporaryProfile()
   const f = await zeroTrust({ profile })
   await f.worker('W')
   await f.checkpoint('W')
-  await f.reopen(() => {
-    f.clock.advance(1000)
-    tamper(profile, records =>
-      records.map(record =>
-        record.kind === 'object' && record.objectKind === 'checkpoint'
-          ? { ...record, data: otherTail(record.data) }
-          : record,
-      ),
-    )
-  })
+  await f.reopen(() => changeObjects(f, 'checkpoint', otherTail))
   expect(f.runtime.halted.get(f.run.id)?.message).toContain('is not what was sealed')
   expect(refused(await f.runtime.open(f.run.id))).toBe('run_halted')
 })

@@ -1,10 +1,10 @@
-// The alarm of a run: it rings when something is due, not before, whatever the clock, the trail and the run do
-// meanwhile.
+// The clock of a run: its one alarm, and the order in which what waits is decided (W-CONC-03).
+
 import { err, ManualClock, ok, ParleyError, type Result, type Ticks, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { S } from '../testing/budgets.ts'
-import { fixture } from '../testing/fixture.ts'
+import { refused, withWorker } from '../testing/fixture.ts'
 import { Alarm } from './actor/alarm.ts'
 
 const settle = async () => {
@@ -175,8 +175,7 @@ test.each([ok(true), err(new ParleyError('trail_unavailable', 'stopped'))])(
 )
 
 test('W-CLOCK-04 a timeout is measured on the clock that stamps: a step back prolongs it, a step ahead ends it', async () => {
-  const f = await fixture()
-  await f.worker('W', { timeout: 100 * S })
+  const f = await withWorker({}, { timeout: 100 * S })
   await f.worker('W2', { timeout: 3600 * S })
   f.clock.set((f.clock.now() - 1_800_000_000) as Ticks)
   await f.advance(101 * S)
@@ -189,11 +188,54 @@ test('W-CLOCK-04 a timeout is measured on the clock that stamps: a step back pro
 })
 
 test('a run that has ended, and a runtime that is closed, leave no timer behind', async () => {
-  const f = await fixture()
-  await f.worker('W', { timeout: 100 * S, liveness_interval: 5 * S })
+  const f = await withWorker({}, { timeout: 100 * S, liveness_interval: 5 * S })
   expect(f.clock.pending).toBeGreaterThan(0)
   unwrap(await f.run.stop())
   await f.settle()
   expect(f.clock.pending).toBe(0)
   await f.advance(200 * S)
+})
+
+/**
+ * Starts a command and waits until it is on its way to disk, where it stays while the test goes on without giving up
+ * its turn.
+ */
+async function onItsWay<T>(command: Promise<T>): Promise<{ readonly answer: Promise<T> }> {
+  let answered = false
+  const watched = command.finally(() => {
+    answered = true
+  })
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+  expect(answered, 'the trail is slow').toBe(false)
+  return { answer: watched }
+}
+
+test('W-CONC-03 the classes are abort, then failures of the runtime, then the rest; inside one the first comes first', async () => {
+  const f = await withWorker()
+  await f.worker('W2')
+  await f.workspace('W3')
+  await f.mark()
+  const slow = await onItsWay(f.root.emit({ type: 'acknowledged' }))
+  const answers = [
+    f.agent('W').blocked('waiting'),
+    f.root.suspend(f.id('W2'), 'pause'),
+    f.run.submit({ type: 'bind_failed', workspace: f.id('W3') }),
+    f.root.abort(f.id('W2')),
+    f.root.abort(f.id('W')),
+    f.agent('W').started(),
+  ]
+  expect(refused(await slow.answer)).toBe('ok')
+  expect((await Promise.all(answers)).map(refused)).toEqual(['ok', 'invalid_state', 'ok', 'ok', 'ok', 'ok'])
+  const emitted = (await f.added())
+    .filter(entry => entry.event_type === 'signal_emitted')
+    .map(entry => f.row(entry))
+    .map(([, filed, actor, body]) => [filed, actor, body?.from, body?.type])
+  expect(emitted).toEqual([
+    ['R', 'system', 'R', 'acknowledged'],
+    ['W2', 'system', 'W2', 'failed'],
+    ['W', 'system', 'W', 'failed'],
+    ['W3', 'protocol', 'W3', 'failed'],
+    [null, 'worker', 'W', 'blocked'],
+    [null, 'worker', 'W', 'started'],
+  ])
 })

@@ -151,9 +151,7 @@ test('a restart binds every agent at work again and repeats neither `ready` nor 
 test('a restart lets an agent say `ready` that had not, and sends the directive that waited for it', async () => {
   const binder = new Binder()
   let hangs = false
-  const f = await fixture({
-    bind: agent => (hangs ? new Promise<void>(() => undefined) : binder.bind(agent)),
-  })
+  const f = await fixture({ bind: agent => (hangs ? new Promise<void>(() => undefined) : binder.bind(agent)) })
   await f.mark()
   hangs = true
   void f.root.createWorkspace({ role: 'worker', directive })

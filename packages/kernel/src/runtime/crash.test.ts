@@ -1,25 +1,17 @@
 // A real process on a real disk, killed at once after an acknowledged append (W-TRAIL-26, W-REC-14).
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { type RunId, unwrap } from '@parley/core'
 import { type Entry, openTrail, type Trail } from '@parley/trail'
 import { expect, onTestFinished, test } from 'vitest'
 import { GUARDS } from '../testing/guards.ts'
+import { temporaryProfile } from '../testing/profile.ts'
 import type { AgentHandle } from './handle/agent.ts'
 import type { RunHandle } from './handle/run-handle.ts'
 import { Runtime } from './runtime.ts'
 
 const WORKER = fileURLToPath(new URL('../testing/crash-run.ts', import.meta.url))
-
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-test-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 /** Lets the process work until its nth command is acknowledged, at which it dies. */
 async function workAndDie(profile: string, commands: number): Promise<RunId> {
@@ -91,7 +83,7 @@ const NUMBERED = STEPS.map((step, index) => [index + 1, ...step] as const)
 test.each(NUMBERED)(
   'W-TRAIL-26 killed at the acknowledgement of command %d: it %s',
   async (count, _what, event, body, state) => {
-    const profile = temporaryFolder()
+    const profile = temporaryProfile()
     const id = await workAndDie(profile, count)
     const { trail, runtime } = await reopen(profile)
     const run = unwrap(await runtime.open(id))

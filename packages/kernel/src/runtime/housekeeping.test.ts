@@ -1,14 +1,12 @@
 // The storage life cycle as a runtime drives it (W-TRAIL-24 to 30): by the clock, one run at a time, again after a
 // restart and after a failure.
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { unwrap } from '@parley/core'
 import { edited, FaultyFiles, memoryDisks, tamper } from '@parley/trail/testing'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
-import { type Fixture, type FixtureOptions, fixture, refused } from '../testing/fixture.ts'
+import { type Fixture, type FixtureOptions, refused, withWorker } from '../testing/fixture.ts'
+import { temporaryProfile } from '../testing/profile.ts'
 import type { StorageFault, StoragePolicy } from './storage-schedule.ts'
 
 const MINUTE = 60_000
@@ -19,8 +17,7 @@ const POLICY: StoragePolicy = { compactAfter: MINUTE, warm: 7 * DAY }
 
 /** A run with a worker that closed, and the house beside it. */
 async function working(storage: StoragePolicy | undefined, options: FixtureOptions = {}): Promise<Fixture> {
-  const f = await fixture({ ...options, ...(storage && { storage }) })
-  await f.worker('W')
+  const f = await withWorker({ ...options, ...(storage && { storage }) })
   await f.bring('W', 'closed')
   return f
 }
@@ -197,10 +194,7 @@ test('what a stop kept from being done is done after the next start, from any st
 test('W-TRAIL-26 a replica that is away stops what needs it, is told once, and is tried again', async () => {
   const replica = new FaultyFiles()
   const told: StorageFault[] = []
-  const f = await ended(POLICY, {
-    disks: { ...memoryDisks(), replica },
-    onStorageFault: fault => told.push(fault),
-  })
+  const f = await ended(POLICY, { disks: { ...memoryDisks(), replica }, onStorageFault: fault => told.push(fault) })
   replica.capacity = 0
   const before = await f.run.entries()
   await f.advance(LATER)
@@ -235,8 +229,7 @@ test('W-TRAIL-26 a replica that is named later gets all of the cold tier', async
 })
 
 test('W-TRAIL-10 a run that is damaged stays where it is, is on record once, and keeps no other waiting', async () => {
-  const profile = mkdtempSync(join(tmpdir(), 'parley-housekeeping-'))
-  onTestFinished(() => rmSync(profile, { recursive: true, force: true }))
+  const profile = temporaryProfile()
   const told: StorageFault[] = []
   const f = await ended(POLICY, { profile, onStorageFault: fault => told.push(fault) })
   const damaged = f.run.id
@@ -268,9 +261,5 @@ test('W-TRAIL-10 a run that is damaged stays where it is, is on record once, and
   expect(left).toEqual([damaged])
   const found = unwrap(await f.trail.run(f.runtime.house.run).query({ event_type: 'integrity_violation' })).entries
   expect(found).toHaveLength(1)
-  expect(found[0]).toMatchObject({
-    workspace: null,
-    actor: 'protocol',
-    body: { subject_type: 'trail_entry' },
-  })
+  expect(found[0]).toMatchObject({ workspace: null, actor: 'protocol', body: { subject_type: 'trail_entry' } })
 })

@@ -2,7 +2,7 @@
 // nobody else.
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { type Fixture, fixture } from '../testing/fixture.ts'
+import { type Fixture, fixture, withWorker } from '../testing/fixture.ts'
 import type { Notice } from './notice.ts'
 
 /** Listens as the agents with these names do, and shows what each heard since it was last asked. */
@@ -98,11 +98,7 @@ test('an envelope that cannot arrive any more is announced to its sender and the
     protocol_version: '0.1',
     roles: [],
     envelope_types: [
-      {
-        name: 'note',
-        description: '',
-        permissions: [{ sender_role: 'worker', receiver_role: 'worker' }],
-      },
+      { name: 'note', description: '', permissions: [{ sender_role: 'worker', receiver_role: 'worker' }] },
     ],
     checkpoint_types: [],
   }
@@ -125,8 +121,7 @@ test('an envelope that cannot arrive any more is announced to its sender and the
 })
 
 test('tasks that hang on a cancelled one are announced to the coordinator', async () => {
-  const f = await fixture()
-  await f.worker('W')
+  const f = await withWorker()
   const drafts = [
     { key: 'a', name: 'a', description: '' },
     { key: 'b', name: 'b', description: '', depends_on: ['a'] },

@@ -4,18 +4,16 @@ import type { EnvelopeId, GateId, GraphId, SignalId, TaskId, Timestamp, Workspac
 import type { EntryDraft } from '@parley/trail'
 import type {
   BudgetDimension,
-  EscalationResponse,
   EventBody,
   EventType,
   GateType,
   SignalType,
-  Trigger,
-  UndeliverableReason,
   UserState,
   WorkspaceState,
 } from '@parley/trail/events'
 import { RECEIVE_ESCALATION } from '../highway/escalation.ts'
 import type { GateOutcome } from '../highway/gate.ts'
+import type { Trigger } from '../lifecycle/states.ts'
 import type { RecoveryCounts } from '../recovery/plan.ts'
 import { type Run, rootOf, workspaceOf } from '../run/run.ts'
 import { unresolvable } from '../task/graph.ts'
@@ -88,7 +86,11 @@ export type Notice = { readonly to: WorkspaceId } & (
       readonly from: Timestamp | undefined
       readonly until: Timestamp | undefined
     }
-  | { readonly kind: 'undeliverable'; readonly envelope: EnvelopeId; readonly reason: UndeliverableReason }
+  | {
+      readonly kind: 'undeliverable'
+      readonly envelope: EnvelopeId
+      readonly reason: EventBody<'envelope_undeliverable'>['reason']
+    }
   | { readonly kind: 'unresolvable'; readonly graph: GraphId; readonly tasks: readonly TaskId[] }
 )
 
@@ -114,7 +116,11 @@ type EscalationEvent =
   /** The addressee is deactivated: transfer the ownership, or handle it. */
   | { readonly event: 'rejected'; readonly addressee: string }
   | { readonly event: 'overflow'; readonly addressee: string }
-  | { readonly event: 'resolved'; readonly actor: string; readonly response: EscalationResponse }
+  | {
+      readonly event: 'resolved'
+      readonly actor: string
+      readonly response: EventBody<'escalation_resolved'>['response_type']
+    }
 
 export type GateNotice =
   | {

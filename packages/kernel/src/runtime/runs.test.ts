@@ -3,7 +3,7 @@
 import { type GateId, type Result, type RunId, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'
-import { type Fixture, fixture, refused } from '../testing/fixture.ts'
+import { type Fixture, fixture, refused, withWorker } from '../testing/fixture.ts'
 import type { AgentHandle } from './handle/agent.ts'
 import type { RunHandle } from './handle/run-handle.ts'
 
@@ -237,9 +237,8 @@ test('a run that does not exist is not found, and asking leaves nothing behind',
 })
 
 test('close waits for what is on its way to disk, refuses everything after it, and can be repeated', async () => {
-  const f = await fixture()
-  const worker = await f.worker('W')
-  await f.mark()
+  const f = await withWorker()
+  const worker = f.agent('W')
   const onItsWay = worker.blocked('waiting')
   for (let turn = 0; turn < 10; turn++) await Promise.resolve()
   const waiting = worker.started()

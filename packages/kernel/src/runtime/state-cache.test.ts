@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { StateProof } from '../integrity/state-proof.ts'
 import { kernelDefaults } from '../limits.ts'
-import { type Fixture, type FixtureOptions, fixture } from '../testing/fixture.ts'
+import { type Fixture, type FixtureOptions, fixture, withWorker } from '../testing/fixture.ts'
 import { anyStep, commandOf, prologue, randomTaxonomy, type Step } from '../testing/random-commands.ts'
 import { MemoryStates } from '../testing/states.ts'
 import { type Replayed, replay } from './actor/recover.ts'
@@ -64,8 +64,7 @@ function atOnce<T>(work: Pieces<T>): T {
 
 /** A run with mail, memory, a task and a checkpoint. */
 async function worked(options: FixtureOptions = {}): Promise<Fixture> {
-  const f = await fixture({ secret: SECRET, ...options })
-  await f.worker('W')
+  const f = await withWorker({ secret: SECRET, ...options })
   await f.checkpoint('W')
   unwrap(await f.root.submitGraph([{ name: 'a', description: 'do it' }]))
   unwrap(await f.agent('W').writeMemory('note', 'one'))
@@ -322,8 +321,7 @@ describe('a runtime keeps states', () => {
 
   test('WX-053 none without a secret', async () => {
     const states = new MemoryStates()
-    const f = await fixture({ level: 1, stateCache: states, stateCacheEntries: 1 })
-    await f.worker('W')
+    const f = await withWorker({ level: 1, stateCache: states, stateCacheEntries: 1 })
     await f.advance(5 * kernelDefaults.stateCacheRest)
     await f.restart()
     expect(states.saved).toEqual([])

@@ -1,7 +1,8 @@
 // The eleven signals (W-SIG-01): their effect on state, their emission and delivery (W-SIG-03 to -11).
 import type { SignalId, WorkspaceId } from '@parley/core'
-import type { SignalType, Trigger, WorkspaceState } from '@parley/trail/events'
+import type { SignalType, WorkspaceState } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
+import type { Trigger } from '../lifecycle/states.ts'
 import { knownWorkspace } from '../run/run.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
 

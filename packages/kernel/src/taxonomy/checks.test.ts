@@ -19,11 +19,7 @@ const envelope = (name: string, ...rows: [sender: string, receiver: string][]) =
   description: '',
   permissions: rows.map(([sender_role, receiver_role]) => ({ sender_role, receiver_role })),
 })
-const checkpoint = (name: string, ...permitted_roles: string[]) => ({
-  name,
-  description: '',
-  permitted_roles,
-})
+const checkpoint = (name: string, ...permitted_roles: string[]) => ({ name, description: '', permitted_roles })
 
 const valid: Taxonomy = {
   id: 't',
@@ -117,10 +113,7 @@ describe('W-ROLE-09 a definition above the ceiling refuses the whole taxonomy', 
   test.each(CEILING_NAMES)('W-ROLE-09 %s is out of reach as an action and as a target', name => {
     const climber = (definition: Partial<RoleDefinition>) =>
       checksOf(
-        withMore({
-          roles: [role({ name: 'climber', ...definition })],
-          checkpoint_types: [checkpoint(name, 'helper')],
-        }),
+        withMore({ roles: [role({ name: 'climber', ...definition })], checkpoint_types: [checkpoint(name, 'helper')] }),
       )
     expect(climber({ add: [{ action: name, target: 'any' }] })).toEqual([7])
     expect(climber({ remove: [{ action: name, target: 'any' }] })).toEqual([7])
@@ -144,12 +137,8 @@ describe('W-ROLE-09 a definition above the ceiling refuses the whole taxonomy', 
 
 describe('W-TAX-05 a faulty document is refused with every fault', () => {
   const odd = (definition: object): More => ({ roles: [{ ...role({ name: 'odd' }), ...definition }] })
-  const mail = (name: string, ...rows: [string, string][]): More => ({
-    envelope_types: [envelope(name, ...rows)],
-  })
-  const record = (name: string, ...roles: string[]): More => ({
-    checkpoint_types: [checkpoint(name, ...roles)],
-  })
+  const mail = (name: string, ...rows: [string, string][]): More => ({ envelope_types: [envelope(name, ...rows)] })
+  const record = (name: string, ...roles: string[]): More => ({ checkpoint_types: [checkpoint(name, ...roles)] })
 
   const documents: [string, number, unknown][] = [
     ['another protocol_version', 1, { ...valid, protocol_version: '0.2' }],

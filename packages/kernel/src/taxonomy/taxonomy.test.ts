@@ -1,7 +1,9 @@
-// A loaded taxonomy: what it adds to the base vocabulary. What is refused, and why: checks.test.ts.
+// Vocabularies: the base one, a loaded one, the reference taxonomy, and the one of a run on record.
 
 import { unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
+import { fixture, refused } from '../testing/fixture.ts'
+import { referenceTaxonomy } from './reference.ts'
 import { baseVocabulary, loadTaxonomy, type Taxonomy } from './taxonomy.ts'
 
 const role = (name: string) => ({ name, extends: 'worker', add: [], remove: [] })
@@ -10,11 +12,7 @@ const envelope = (name: string, sender_role: string, receiver_role: string) => (
   description: '',
   permissions: [{ sender_role, receiver_role }],
 })
-const checkpoint = (name: string, ...permitted_roles: string[]) => ({
-  name,
-  description: '',
-  permitted_roles,
-})
+const checkpoint = (name: string, ...permitted_roles: string[]) => ({ name, description: '', permitted_roles })
 
 const valid: Taxonomy = {
   id: 't',
@@ -81,5 +79,43 @@ describe('W-TAX-02 W-TAX-03 W-TAX-04 a loaded taxonomy', () => {
     }
     const vocabulary = unwrap(loadTaxonomy(document))
     for (const name of names) expect(vocabulary.roles.get(name)!.send.get(name)).toEqual(new Set(['worker']))
+  })
+})
+
+const { roles } = unwrap(loadTaxonomy(referenceTaxonomy))
+
+test('W-TAX-10 a reviewer reports instead of asking, and creates reviews', () => {
+  const reviewer = roles.get('reviewer')!
+  expect([...reviewer.send]).toEqual([['report', new Set(['coordinator'])]])
+  expect([...reviewer.create]).toEqual(['review'])
+  expect(reviewer.read).toContain('assigned_workspace')
+})
+
+test('W-TAX-10 a senior worker decides too, and reads its peers', () => {
+  const senior = roles.get('senior_worker')!
+  expect([...senior.send]).toEqual([['query', new Set(['coordinator'])]])
+  expect([...senior.create]).toEqual(['artifact', 'decision'])
+  expect(senior.read).toContain('peer_workspace')
+})
+
+test('W-TAX-10 an auditor is an observer that records findings', () => {
+  const auditor = roles.get('auditor')!
+  expect(auditor.base).toBe('observer')
+  expect(auditor.send.size).toBe(0)
+  expect([...auditor.create]).toEqual(['observation', 'audit_finding'])
+  expect(auditor.read).toContain('designated_group')
+})
+
+test('W-TAX-08 the vocabulary of a run is on record with its first entry, and is the same after a restart', async () => {
+  const f = await fixture({ run: { taxonomy: referenceTaxonomy } })
+  await f.worker('V', { role: 'reviewer' })
+  await f.restart()
+  await f.mark()
+  expect(refused(await f.agent('V').send(f.mail('R', 'report')))).toBe('ok')
+  expect(refused(await f.agent('V').send(f.mail('R', 'query')))).toBe('rejected(permission_denied)')
+  const [first] = await f.run.entries()
+  expect(first).toMatchObject({
+    event_type: 'workspace_created',
+    body: { taxonomy_id: 'wacp-reference', taxonomy_version: '0.1.0', protocol_version: '0.1' },
   })
 })

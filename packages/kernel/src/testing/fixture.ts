@@ -26,6 +26,9 @@ import { Runtime } from '../runtime/runtime.ts'
 import type { RuntimeOptions } from '../runtime/runtime-options.ts'
 import type { WorkspaceDraft } from '../workspace/create.ts'
 import { GUARDS } from './guards.ts'
+import { aboutOutage, contains, Names, type Row } from './rows.ts'
+
+export type { Row } from './rows.ts'
 
 const START = 1_772_355_900_000_000 as Ticks
 
@@ -44,18 +47,7 @@ export interface FixtureOptions extends Partial<Omit<RuntimeOptions, 'trail' | '
   readonly cipher?: ContentCipher
 }
 
-/**
- * One entry as a test writes it: type, workspace (by name, null for none), actor, and those fields of the body that
- * matter or all.
- */
-export type Row = readonly [
-  type: string,
-  workspace: string | null,
-  actor: string,
-  body?: Readonly<Record<string, unknown>>,
-]
-
-export class Fixture {
+export class Fixture extends Names {
   disks: ReturnType<typeof memoryDisks>
   readonly clock: ManualClock
   readonly ids: IdSource
@@ -68,12 +60,11 @@ export class Fixture {
   readonly notices: Notice[] = []
   /** While it is set, an agent that is to take over a workspace never gets ready. */
   unprepared = false
-  readonly #names = new Map<string, string>()
   readonly #agents = new Map<string, AgentHandle>()
-  #counted = new Map<string, number>()
   #seen = 0
 
   constructor(options: FixtureOptions) {
+    super()
     this.options = options
     this.disks = options.disks ?? memoryDisks()
     this.clock = new ManualClock(START)
@@ -120,11 +111,6 @@ export class Fixture {
     for (const [name, agent] of this.#agents) {
       this.#agents.set(name, unwrap(await this.run.worker(agent.workspace)) as AgentHandle)
     }
-  }
-
-  /** Gives an id a name: R, W, E1 … */
-  name(id: string, name: string): void {
-    this.#names.set(id, name)
   }
 
   /** The handle of a workspace that `worker`, `observer` or `workspace` made. */
@@ -210,11 +196,12 @@ export class Fixture {
     const workspace_id = this.id(name)
     if (state === 'conflicted') {
       await this.bring(name, 'integrating')
-      unwrap(await (await this.#parent(name)).beginIntegration(workspace_id))
+      const parent = await this.#parent(name)
+      unwrap(await parent.beginIntegration(workspace_id))
       await this.#conflicted(name, {
         event_type: 'conflict_detected',
         workspace: workspace_id,
-        actor: await this.#parentActor(name),
+        actor: parent === this.root ? 'system' : parent.role,
         body: {
           workspace_id,
           conflict_type: 'content_overlap',
@@ -255,11 +242,6 @@ export class Fixture {
     const id = await this.run.read(run => run.workspaces.get(this.id(name))?.parent?.id)
     if (id === undefined) throw new Error(`${name} has no parent.`)
     return id === this.root.workspace ? this.root : (unwrap(await this.run.delegate(id)) as AgentHandle)
-  }
-
-  async #parentActor(name: string): Promise<string> {
-    const parent = await this.#parent(name)
-    return parent.workspace === this.root.workspace ? 'system' : parent.role
   }
 
   /** A final checkpoint on top of the chain. */
@@ -375,49 +357,6 @@ export class Fixture {
     }
     return added
   }
-
-  /** An entry with names for ids; a repeated timestamp must equal the header's and is left out. */
-  row(entry: Entry): Row {
-    const body = this.#named(entry.body) as Record<string, unknown>
-    for (const field of ['timestamp', 'delivered_at']) {
-      if (!(field in body)) continue
-      expect(body[field], `${entry.event_type}.${field}`).toBe(entry.timestamp)
-      delete body[field]
-    }
-    return [entry.event_type, entry.workspace === null ? null : this.nameOf(entry.workspace), entry.actor, body]
-  }
-
-  /** The name of an id; one without a name gets its kind and a number. */
-  nameOf(id: string): string {
-    const known = this.#names.get(id)
-    if (known !== undefined) return known
-    // The agent that a workspace has by default.
-    if (id.startsWith('agent:')) return `agent:${this.nameOf(id.slice(6))}`
-    const kind = /^(ws|env|sig|cp|task|graph|right|art|obj|gate|conflict|e|run)_[0-9a-z]{26}$/.exec(id)?.[1]
-    if (kind === undefined) return id
-    const count = (this.#counted.get(kind) ?? 0) + 1
-    this.#counted.set(kind, count)
-    this.#names.set(id, `${kind}${count}`)
-    return `${kind}${count}`
-  }
-
-  #named(value: unknown): unknown {
-    if (typeof value === 'string') return this.nameOf(value)
-    if (Array.isArray(value)) return value.map(item => this.#named(item))
-    if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#named(item)]))
-  }
-}
-
-function aboutOutage({ event_type, body }: Entry): boolean {
-  if (event_type === 'recovery_completed') return true
-  return event_type === 'system_degraded' && (body as { readonly scope: string }).scope === 'trail_storage'
-}
-
-function contains(body: unknown, wanted: Readonly<Record<string, unknown>> | undefined): boolean {
-  return Object.entries(wanted ?? {}).every(
-    ([key, value]) => JSON.stringify((body as Record<string, unknown>)[key]) === JSON.stringify(value),
-  )
 }
 
 /** A run with its root R in `active`, and everything closed when the test ends. */
@@ -437,6 +376,14 @@ export async function fixture(options: FixtureOptions = {}): Promise<Fixture> {
     await made.runtime.close()
     await made.trail.close()
   })
+  return made
+}
+
+/** The same with a worker W at work; what comes next is new. */
+export async function withWorker(options: FixtureOptions = {}, draft: Partial<WorkspaceDraft> = {}): Promise<Fixture> {
+  const made = await fixture(options)
+  await made.worker('W', draft)
+  await made.mark()
   return made
 }
 

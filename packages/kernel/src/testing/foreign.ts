@@ -15,12 +15,11 @@ import {
   type EntryDraft,
   HASH_ALGORITHM,
   type ProposedEntry,
-  type StoredEntry,
   type StoredRecord,
   stamp,
   type TrailObject,
 } from '@parley/trail'
-import { forgeMemoryLog, openMemoryStore } from '@parley/trail/testing'
+import { forgeMemoryLog, openMemoryStore, type StoredEntry } from '@parley/trail/testing'
 import type { Fixture } from './fixture.ts'
 
 /** Appends entries past the kernel, as a runtime could have that then stopped; the fixture is to be restarted. */

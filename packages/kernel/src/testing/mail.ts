@@ -17,6 +17,11 @@ export async function send(
   return envelope
 }
 
+/** What lies unread, by name, in the order in which it is read. */
+export async function inboxOf(f: Fixture, name: string): Promise<readonly string[]> {
+  return unwrap(await f.agent(name).look()).inbox.map(id => f.nameOf(id))
+}
+
 interface Mail {
   readonly id: string
   readonly from: string
@@ -71,6 +76,10 @@ export function rejected(
 ): Row {
   const { id, from, to, type } = mail
   return ['envelope_rejected', from, 'protocol', { envelope_id: id, from, to, type, reason }]
+}
+
+export function undeliverable({ id, from, to }: Omit<Mail, 'type'>, reason: string, filed: string | null = from): Row {
+  return ['envelope_undeliverable', filed, 'protocol', { envelope_id: id, from, to, reason }]
 }
 
 /** The run that has a type `note` for mail between workers. */

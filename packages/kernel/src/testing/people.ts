@@ -29,3 +29,13 @@ export function houseWatch(f: Fixture): () => Promise<readonly Row[]> {
     return added.map(entry => f.row(entry))
   }
 }
+
+/** What a user was denied. */
+export function userDenial(user: string, action: string, capability: string, reason: string, target = 'W'): Row {
+  return ['capability_denied', null, user, { user_id: user, capability, action, target, reason }]
+}
+
+/** Somebody is not who they say. */
+export function unauthenticated(entity: string, context: string, reason: string, source: string): Row {
+  return ['authentication_failed', null, 'protocol', { entity, context, reason, source }]
+}

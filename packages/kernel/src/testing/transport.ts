@@ -80,3 +80,11 @@ export async function carriedFixture(options: FixtureOptions = {}): Promise<{ f:
   transport.begin(f.clock)
   return { f, transport }
 }
+
+/** The same with a worker W at work; what comes next is new. */
+export async function carriedWorker(options: FixtureOptions = {}): Promise<{ f: Fixture; transport: TestTransport }> {
+  const made = await carriedFixture(options)
+  await made.f.worker('W')
+  await made.f.mark()
+  return made
+}

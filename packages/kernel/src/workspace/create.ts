@@ -11,15 +11,8 @@ import {
   Type,
   type WorkspaceId,
 } from '@parley/core'
-import {
-  Budget,
-  bodyLimits,
-  type DenialReason,
-  type EventBody,
-  isReservedActor,
-  WORKSPACE_PRIORITIES,
-} from '@parley/trail/events'
-import { actorOf, type Batch } from '../batch.ts'
+import { Budget, bodyLimits, type EventBody, isReservedActor, WORKSPACE_PRIORITIES } from '@parley/trail/events'
+import { actorOf, type Batch, type Denial } from '../batch.ts'
 import { childBudget } from '../budget/remaining.ts'
 import { type Payload, PayloadSchema } from '../envelope/envelope.ts'
 import { gate, gated } from '../highway/gate.ts'
@@ -118,7 +111,7 @@ export function writeGateRejected(batch: Batch, caller: Workspace): Refusal {
 /** W-WS-05, in its order; the first failure decides. */
 function check(batch: Batch, caller: Workspace, request: unknown): Result<Approved> {
   const { run } = batch
-  const denied = (reason: DenialReason, message: string, capability = 'operation:create_workspace') =>
+  const denied = (reason: Denial['reason'], message: string, capability = 'operation:create_workspace') =>
     batch.deny(caller, {
       capability,
       action: 'create_workspace',

@@ -1,6 +1,6 @@
 // What workspace entries do to the state.
 import type { EnvelopeId, ObjectId, TaskId, WorkspaceId } from '@parley/core'
-import { isTerminal, type ResumableState } from '@parley/trail/events'
+import { isTerminal } from '@parley/trail/events'
 import { closeMeter, countsFor, moveCharge } from '../budget/charge.ts'
 import { passTime } from '../budget/clock.ts'
 import { newSpent } from '../budget/meter.ts'
@@ -99,7 +99,7 @@ export const workspaceFolds: Folds = {
     moveTermination(workspace, body.to_state, now)
     workspace.status = body.to_state
     const paused = body.to_state === 'suspended' || body.to_state === 'migrating'
-    workspace.remembered = paused ? (body.from_state as ResumableState) : undefined
+    workspace.remembered = paused ? (body.from_state as Workspace['remembered']) : undefined
     workspace.pausedAt = paused ? now : undefined
     if (body.to_state !== 'migrating') endMigration(run, workspace)
     if (isTerminal(body.to_state)) end(run, workspace)

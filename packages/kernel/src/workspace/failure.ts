@@ -1,12 +1,12 @@
 // How a workspace fails, whatever the cause: the record of the failure (W-LIFE-10), the cascade (W-WS-12), the end of a
 // run by its root (W-TOPO-TREE-06), and abort (W-WS-09).
 import { ok, type Result } from '@parley/core'
-import type { BudgetDimension, Trigger } from '@parley/trail/events'
+import type { BudgetDimension } from '@parley/trail/events'
 import { actorOf, type Batch, initiatorOf } from '../batch.ts'
 import { type GuardedOutcome, gate, gated } from '../highway/gate.ts'
 import { writeGatesEnded } from '../highway/invalidate.ts'
 import { writeAbortion, writeSalvageEnded } from '../integration/integration.ts'
-import { STATE_RULES } from '../lifecycle/states.ts'
+import { STATE_RULES, type Trigger } from '../lifecycle/states.ts'
 import { writeTransition, writeUndeliverable } from '../lifecycle/transition.ts'
 import { invalidState } from '../refusal.ts'
 import { type Emitted, writeDelivered, writeEmitted } from '../signal/signal.ts'

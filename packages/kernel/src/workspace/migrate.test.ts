@@ -4,8 +4,10 @@ import { expect, test } from 'vitest'
 import type { AgentHandle } from '../runtime/handle/agent.ts'
 import type { MigrationRequest } from '../runtime/migrations.ts'
 import { S } from '../testing/budgets.ts'
-import { type Fixture, type FixtureOptions, fixture, type Row, refused } from '../testing/fixture.ts'
+import { type Fixture, type FixtureOptions, fixture, type Row, refused, withWorker } from '../testing/fixture.ts'
 import { send } from '../testing/mail.ts'
+import { unauthenticated } from '../testing/people.ts'
+import { delivered, emitted, changed as stateChanged } from '../testing/tasks.ts'
 import { denial } from '../testing/topology.ts'
 
 /** Prepares agents when it is told to. */
@@ -45,52 +47,31 @@ const move = (name = 'W', old_agent = `agent:${name}`, new_agent = 'a2') => ({
   new_agent,
 })
 
-const changed = (name: string, from_state: string, to_state: string, trigger: string, actor = 'protocol'): Row => [
-  'workspace_state_changed',
-  name,
-  actor,
-  {
-    workspace_id: name,
-    from_state,
-    to_state,
-    trigger,
-    initiator: trigger === 'agent_started' ? 'worker' : actor === 'system' ? 'coordinator' : actor,
-    ...(to_state === 'failed' && { reason: trigger }),
-  },
-]
+const changed = (name: string, from: string, to: string, trigger: string, actor = 'protocol'): Row =>
+  stateChanged(name, from, to, trigger, actor, actor === 'system' ? 'coordinator' : actor)
 
 const begun = (from: string, agents = move(), signal_id = 'sig1'): Row[] => [
-  ['signal_emitted', 'R', 'system', { signal_id, from: 'R', type: 'migrate', ref: 'W' }],
+  emitted(signal_id, 'R', 'migrate', 'system', { ref: 'W' }),
   ['migration_started', 'W', 'system', { ...agents, reason: 'out of credit' }],
   changed('W', from, 'migrating', 'migration_initiated', 'system'),
 ]
 
 const failedRows = (error: string, signal_id: string, agents = move()): Row[] => [
   ['migration_failed', 'W', 'protocol', { ...agents, reason: 'migration_error', error }],
-  ['signal_emitted', 'W', 'protocol', { signal_id, from: 'W', type: 'failed', reason: 'migration_error' }],
+  emitted(signal_id, 'W', 'failed', 'protocol', { reason: 'migration_error' }),
   changed('W', 'migrating', 'failed', 'migration_error'),
-  ['signal_delivered', 'R', 'protocol', { signal_id, from: 'W', delivered_to: 'R' }],
+  delivered(signal_id, 'W', 'R'),
 ]
 
-const unbound = (entity: string, context = 'agent_operation'): Row => [
-  'authentication_failed',
-  null,
-  'protocol',
-  { entity, context, reason: 'invalid_credential', source: 'W' },
-]
+const unbound = (entity: string, context = 'agent_operation'): Row =>
+  unauthenticated(entity, context, 'invalid_credential', 'W')
 
+const NOTHING = { expected: null, actual: null }
 const FORGED: Row = [
   'integrity_violation',
   null,
   'protocol',
-  {
-    subject_type: 'signal',
-    subject_id: '',
-    violation: 'signature_invalid',
-    expected: null,
-    actual: null,
-    action_taken: 'rejected',
-  },
+  { ...NOTHING, subject_type: 'signal', subject_id: '', violation: 'signature_invalid', action_taken: 'rejected' },
 ]
 
 const migrate = (f: Fixture, to = 'a2'): Promise<Result<AgentHandle>> =>
@@ -161,8 +142,7 @@ test('W-MIG-05 the new agent is refused until the swap, and authenticates from t
   expect(unwrap(await attempt('a2')).agent).toBe('a2')
   await f.mark()
   expect(refused(await attempt(`agent:${f.id('W')}`))).toBe('permission_denied(unknown_identity)')
-  const claim = { entity: 'agent:W', context: 'agent_attach', reason: 'unknown_identity', source: 'W' }
-  await f.expectAdded([['authentication_failed', null, 'protocol', claim]])
+  await f.expectAdded([unauthenticated('agent:W', 'agent_attach', 'unknown_identity', 'W')])
 
   // A restart keeps the binding (W-REC-15), and the old handle of a new life is the new agent's.
   await f.restart()
@@ -201,16 +181,6 @@ test('W-MIG-06 a binder that throws at once, or without a word, is no different'
   await f.mark()
   expect(refused(await migrate(f))).toBe('rejected(migration_error)')
   await f.expectAdded([...begun('active'), ...failedRows('unknown', 'sig2')])
-})
-
-test('W-MIG-04 a runtime that declares a lower level has no migration, and no graceful termination', async () => {
-  const f = await fixture({ level: 2 })
-  await f.worker('W')
-  await f.mark()
-  expect(refused(await migrate(f))).toBe('unsupported')
-  expect(refused(await f.root.emit({ type: 'migrate', ref: f.id('W') }))).toBe('unsupported')
-  expect(refused(await f.root.terminate(f.id('W'), 1000, 'enough'))).toBe('unsupported')
-  await f.expectAdded([])
 })
 
 test('W-MIG-06 neither a cascade nor a forced stop says more of a migration than its end', async () => {
@@ -281,12 +251,7 @@ test('W-MIG-04 a migration needs a reason and another agent that is free', async
     denial('D', 'worker', 'operation:migrate', 'permission_denied', 'W'),
   ])
 
-  const used = (entity: string): Row => [
-    'authentication_failed',
-    null,
-    'protocol',
-    { entity, context: 'agent_migration', reason: 'identity_in_use', source: 'R' },
-  ]
+  const used = (entity: string) => unauthenticated(entity, 'agent_migration', 'identity_in_use', 'R')
   expect(refused(await f.root.migrate(id, `agent:${f.id('V')}`, 'move'))).toBe('rejected(identity_in_use)')
   await f.expectAdded([used('agent:V')])
   // One that is only on its way is taken as well.
@@ -397,8 +362,7 @@ test('W-MIG-05 a runtime that is closed meanwhile says so to whoever waits, and 
 
 test('W-MIG-05 without a binder of its own the new agent is handed to whoever runs agents', async () => {
   const bound: string[] = []
-  const f = await fixture({ bind: ({ agent }) => void bound.push(String(agent)) })
-  await f.worker('W')
+  const f = await withWorker({ bind: ({ agent }) => void bound.push(String(agent)) })
   bound.length = 0
   expect(unwrap(await migrate(f)).agent).toBe('a2')
   expect(bound).toEqual(['a2'])

@@ -1,6 +1,5 @@
 // Suspension and resumption (W-MIG-01 to -03).
 import { durationMs, invariant, ok, type Result } from '@parley/core'
-import type { ResumableState } from '@parley/trail/events'
 import { actorOf, type Batch, clip, initiatorOf } from '../batch.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import { writeTransition } from '../lifecycle/transition.ts'
@@ -44,7 +43,7 @@ export function suspend(batch: Batch, workspace: Workspace, reason: unknown, by:
   const signal = writeEmitted(batch, from, { type: 'suspend', ref: workspace.id, actor: signaller })
   batch.add('suspension_started', workspace, actor, {
     workspace_id: workspace.id,
-    pre_suspension_state: workspace.status as ResumableState,
+    pre_suspension_state: workspace.status as 'active' | 'blocked',
     reason: clip(reason, kernelLimits.reasonLength),
   })
   writeTransition(batch, workspace, {

@@ -1,13 +1,14 @@
-// Graceful termination (W-TERM-01 to -05): the request and its mail, the agent's part, the end of the grace, and what
-// comes before it.
+// Graceful termination (W-TERM-01 to -05) and suspension (W-MIG-01, -02).
+
 import { type Result, ticksPerMillisecond, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { timeoutAt } from '../budget/clock.ts'
 import type { Sent } from '../envelope/send.ts'
 import { addedRows, failedRows, pass, S } from '../testing/budgets.ts'
-import { type Fixture, type FixtureOptions, fixture, type Row, refused } from '../testing/fixture.ts'
+import { type Fixture, type FixtureOptions, fixture, type Row, refused, withWorker } from '../testing/fixture.ts'
+import { decided } from '../testing/tasks.ts'
 import { denial } from '../testing/topology.ts'
-import { carriedFixture } from '../testing/transport.ts'
+import { carriedWorker } from '../testing/transport.ts'
 import { graceAt } from './terminate.ts'
 
 const GRACE = 50 * S
@@ -77,8 +78,7 @@ test('W-TERM-03 a worker is told its grace in words that a program reads, and ha
 })
 
 test('W-TERM-04 without a checkpoint there is none to name', async () => {
-  const f = await fixture()
-  await f.worker('W')
+  const f = await withWorker()
   unwrap(await f.agent('W').blocked('waiting'))
   unwrap(await ask(f))
   await f.mark()
@@ -109,8 +109,7 @@ test.each([
 })
 
 test('W-TERM-05 at the same moment the timeout comes before the end of the grace', async () => {
-  const f = await fixture()
-  await f.worker('W', { timeout: 10 * S })
+  const f = await withWorker({}, { timeout: 10 * S })
   const since = await f.run.read(run => run.workspaces.get(f.id('W'))!.since)
   // To the tick: the timeout has nine seconds left when the agent is told, in the third entry from now.
   await f.advance(1 * S + (since - f.clock.now() - 2) / ticksPerMillisecond)
@@ -153,9 +152,7 @@ test('W-TERM-02 if the mail is rejected the request fails with the same reason, 
     envelope_types: [],
     checkpoint_types: [],
   }
-  const f = await fixture({ run: { taxonomy } })
-  await f.worker('W', { role: 'deaf' })
-  await f.mark()
+  const f = await withWorker({ run: { taxonomy } }, { role: 'deaf' })
   expect(refused(await ask(f))).toBe('rejected(permission_denied)')
   const rejected = { envelope_id: 'env1', from: 'R', to: 'W', type: 'feedback', reason: 'permission_denied' }
   await f.expectAdded([['envelope_rejected', 'R', 'protocol', rejected]])
@@ -166,10 +163,7 @@ test('W-TERM-02 if the mail is rejected the request fails with the same reason, 
 
 /** A run with one gate that waits for ux, and W at work. */
 async function gatedBy(type: 'envelope_delivery' | 'workspace_abort', more: object = {}): Promise<Fixture> {
-  const highway = {
-    gates: { [type]: true },
-    gate_defaults: { timeout: null, fallback: 'reject', ...more },
-  } as const
+  const highway = { gates: { [type]: true }, gate_defaults: { timeout: null, fallback: 'reject', ...more } } as const
   const f = await fixture({ run: { owner: 'ux', highway } })
   await f.workspace('W', { directive: { format: 'markdown', content: 'work' } })
   await f.settle()
@@ -215,8 +209,7 @@ test('W-TERM-02 no time runs before the agent was told; if a gate rejects the ma
 })
 
 test('W-TERM-02 a request whose mail cannot be delivered has failed, and may be made again', async () => {
-  const { f, transport } = await carriedFixture()
-  await f.worker('W')
+  const { f, transport } = await carriedWorker()
   transport.begin(f.clock, () => 'drop')
   unwrap(await ask(f))
   await f.advance(5 * S)
@@ -246,4 +239,54 @@ test('W-TERM-01 a request that was rejected does nothing, and one whose workspac
   await g.bring('W', 'integrating')
   expect(await g.run.gates()).toEqual([])
   await g.expectAmong([['gate_resolved', 'W', 'protocol', { action: 'reject', reason: 'subject_invalidated' }]])
+})
+
+const suspended = (from_state: string, signal_id = 'sig1'): Row[] => [
+  ['signal_emitted', 'R', 'system', { signal_id, from: 'R', type: 'suspend', ref: 'W' }],
+  ['suspension_started', 'W', 'system', { workspace_id: 'W', pre_suspension_state: from_state, reason: 'paused' }],
+  decided('W', from_state, 'suspended', 'suspended_by_coordinator'),
+]
+
+test('W-SIG-05 no signal of a suspended agent is heard, whatever its type', async () => {
+  const f = await fixture()
+  const worker = await f.worker('W')
+  await f.force('W', 'suspended')
+  for (const type of ['ready', 'started', 'blocked', 'checkpoint', 'complete', 'failed', 'escalation'] as const) {
+    expect(refused(await worker.emit({ type, reason: 'x' }))).toBe('permission_denied(frozen)')
+    await f.expectAdded([denial('W', 'worker', `emit:${type}`, 'frozen', undefined, 'emit')])
+  }
+  expect(await f.state('W')).toBe('suspended')
+})
+
+test('W-MIG-02 a suspension leaves the children at work, and their signals wait', async () => {
+  const f = await fixture()
+  const delegate = await f.worker('D', { delegate: true })
+  const child = await f.worker('C', {}, delegate)
+  await f.force('D', 'suspended')
+  unwrap(await child.blocked('waiting'))
+  unwrap(await child.started())
+  await f.expectAdded([
+    ['signal_emitted', 'C', 'worker', { signal_id: 'sig1', from: 'C', type: 'blocked', reason: 'waiting' }],
+    ['workspace_state_changed', 'C', 'protocol'],
+    ['signal_emitted', 'C', 'worker', { signal_id: 'sig2', from: 'C', type: 'started' }],
+    ['workspace_state_changed', 'C', 'protocol'],
+  ])
+  unwrap(await f.root.resume(f.id('D')))
+  await f.expectAdded([
+    ['suspension_resumed', 'D', 'system'],
+    ['workspace_state_changed', 'D', 'system'],
+    ['signal_delivered', 'D', 'protocol', { signal_id: 'sig1', from: 'C', delivered_to: 'D' }],
+    ['signal_delivered', 'D', 'protocol', { signal_id: 'sig2', from: 'C', delivered_to: 'D' }],
+  ])
+})
+
+test('W-MIG-01 the signal of the coordinator is the operation, and a suspension needs a reason', async () => {
+  const f = await withWorker()
+  const before = await f.picture()
+  for (const reason of ['', undefined, 7])
+    expect(refused(await f.root.suspend(f.id('W'), reason as string))).toBe('invalid_argument')
+  await f.expectAdded([])
+  expect(await f.picture()).toEqual(before)
+  unwrap(await f.root.emit({ type: 'suspend', ref: f.id('W'), reason: 'paused' }))
+  await f.expectAdded(suspended('active'))
 })

@@ -3,8 +3,8 @@
 import type { CheckpointId, EnvelopeId, ObjectId, TaskId, Ticks, WorkspaceId } from '@parley/core'
 import {
   type Budget,
+  type EventBody,
   isTerminal,
-  type ResumableState,
   type WorkspacePriority,
   type WorkspaceState,
 } from '@parley/trail/events'
@@ -70,7 +70,7 @@ export interface Workspace {
   lastActivity: Ticks
   lastEntry: Ticks
   /** Where a suspension or migration returns to (W-LIFE-11), and since when it lasts. */
-  remembered: ResumableState | undefined
+  remembered: EventBody<'suspension_resumed'>['resumed_to_state'] | undefined
   pausedAt: Ticks | undefined
   /** While another agent is being prepared for it (W-MIG-05). */
   migration: Migration | undefined

@@ -1,7 +1,7 @@
 // The public names of the event registry.
 
 export { isReservedActor, RESERVED_ACTORS } from './actor.ts'
-export { Budget, Integrity, Reference, ResourceUsage } from './fields.ts'
+export { Budget, Integrity, ResourceUsage } from './fields.ts'
 export { bodyLimits } from './limits.ts'
 export {
   BUDGET_DIMENSIONS,
@@ -13,18 +13,14 @@ export {
   CONFIDENCES,
   CONFLICT_TYPES,
   COORDINATOR_ACTIONS,
-  type Confidence,
-  type ConflictOutcome,
   type ConflictType,
   DEGRADED_SCOPES,
   DEPLOYMENT_MODELS,
-  type DenialReason,
   type DeploymentModel,
   ENVELOPE_PRIORITIES,
   type EnvelopePriority,
   ESCALATION_FALLBACKS,
   type EscalationFallback,
-  type EscalationResponse,
   GATE_ACTIONS,
   GATE_FALLBACKS,
   GATE_TYPES,
@@ -32,31 +28,24 @@ export {
   type GateFallback,
   type GateType,
   INTEGRATION_STRATEGIES,
-  type IntegrationResult,
   type IntegrationStrategy,
   isTerminal,
   RESOLUTION_STRATEGIES,
-  type RecordedResolutionStrategy,
   type ResolutionStrategy,
-  type ResumableState,
   type RightType,
   SIGNAL_TYPES,
   type SignalType,
   TASK_PRIORITIES,
   type TaskPriority,
   type TaskStatus,
-  type Trigger,
-  type UndeliverableReason,
   USAGE_FIELDS,
   USER_STATES,
   type UserState,
   WORKSPACE_PRIORITIES,
-  WORKSPACE_STATES,
   type WorkspacePriority,
   type WorkspaceState,
 } from './names.ts'
 export {
-  checkBody,
   EVENT_TYPES,
   type EventBody,
   type EventType,

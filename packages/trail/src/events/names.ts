@@ -23,7 +23,6 @@ export function isTerminal(state: WorkspaceState): state is (typeof TERMINAL_STA
 
 /** The states that suspension and migration start from and return to (W-LIFE-11). */
 export const RESUMABLE_STATES = ['active', 'blocked'] as const
-export type ResumableState = (typeof RESUMABLE_STATES)[number]
 
 export const WORKSPACE_PRIORITIES = ['critical', 'interactive', 'normal', 'background'] as const
 export type WorkspacePriority = (typeof WORKSPACE_PRIORITIES)[number]
@@ -61,7 +60,6 @@ export const TRIGGERS = [
   'system_shutdown',
   'run_complete',
 ] as const
-export type Trigger = (typeof TRIGGERS)[number]
 
 /** W-WS-05 */
 export const WORKSPACE_REJECTION_REASONS = [
@@ -105,7 +103,6 @@ export const INTEGRATION_STRATEGIES = ['direct', 'layered', 'evaluated'] as cons
 export type IntegrationStrategy = (typeof INTEGRATION_STRATEGIES)[number]
 
 export const INTEGRATION_RESULTS = ['success', 'conflict_resolved'] as const
-export type IntegrationResult = (typeof INTEGRATION_RESULTS)[number]
 
 /** W-INT-07 */
 export const CONFLICT_TYPES = [
@@ -122,10 +119,8 @@ export type ResolutionStrategy = (typeof RESOLUTION_STRATEGIES)[number]
 
 /** What `conflict_resolved` may record: a choice, or that the time for one ran out (W-INT-14). */
 export const RECORDED_RESOLUTION_STRATEGIES = [...RESOLUTION_STRATEGIES, 'timeout'] as const
-export type RecordedResolutionStrategy = (typeof RECORDED_RESOLUTION_STRATEGIES)[number]
 
 export const CONFLICT_OUTCOMES = ['closed', 'failed'] as const
-export type ConflictOutcome = (typeof CONFLICT_OUTCOMES)[number]
 
 // Users
 
@@ -209,7 +204,6 @@ export const ENVELOPE_REJECTION_REASONS = [
 
 /** Attempts used up (W-ENV-15), or the state of a target that no longer takes mail (W-ENV-18). */
 export const UNDELIVERABLE_REASONS = ['delivery_exhausted', 'integrating', 'conflicted', 'closed', 'failed'] as const
-export type UndeliverableReason = (typeof UNDELIVERABLE_REASONS)[number]
 
 export const RIGHT_TYPES = ['send', 'receive', 'send_once'] as const
 export type RightType = (typeof RIGHT_TYPES)[number]
@@ -220,7 +214,6 @@ export const CHECKPOINT_STATUSES = ['provisional', 'final'] as const
 export type CheckpointStatus = (typeof CHECKPOINT_STATUSES)[number]
 
 export const CONFIDENCES = ['high', 'medium', 'low'] as const
-export type Confidence = (typeof CONFIDENCES)[number]
 
 /** W-CP-04 */
 export const CHECKPOINT_REJECTION_REASONS = [
@@ -282,7 +275,6 @@ export type EscalationFallback = (typeof ESCALATION_FALLBACKS)[number]
 
 /** W-HWY-22 */
 export const ESCALATION_RESPONSES = ['envelope', 'abort', 'delegation'] as const
-export type EscalationResponse = (typeof ESCALATION_RESPONSES)[number]
 
 // Recovery, security, trail
 

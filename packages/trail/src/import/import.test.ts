@@ -10,7 +10,7 @@ import { bytesInMemory } from '../testing/bytes.ts'
 import { type MemoryDisks, memoryDisks, openMemoryStore } from '../testing/memory/open-memory.ts'
 import { seededRandom } from '../testing/random.ts'
 import { ScriptedRun } from '../testing/scripted-run.ts'
-import { AT, exported, keyOf, recordsOf, sampleRun } from '../testing/steps.ts'
+import { AT, codeOf, exported, keyOf, recordsOf, sampleRun } from '../testing/steps.ts'
 import { tamper } from '../testing/tamper.ts'
 import { type TestTrail, temporaryTrail } from '../testing/temporary.ts'
 import { Trail } from '../trail.ts'
@@ -38,11 +38,7 @@ test('an imported run is read, queried and verified like one of our own, byte fo
     expect(await recordsOf(t.trail.run(id))).toEqual(await recordsOf(one.trail.run(id)))
     const query = { event_type: 'checkpoint_rejected', order: 'descending', limit: 3 } as const
     expect(unwrap(await t.trail.run(id).query(query))).toEqual(unwrap(await script.run.query(query)))
-    expect(await t.trail.run(id).verify()).toMatchObject({
-      entries: 14,
-      findings: [],
-      head: await script.run.head(),
-    })
+    expect(await t.trail.run(id).verify()).toMatchObject({ entries: 14, findings: [], head: await script.run.head() })
     const { runs, unreadable } = await t.trail.verifyAll()
     expect([...runs.flatMap(run => run.findings), ...unreadable]).toEqual([])
     expect(runs.map(({ run }) => run).sort()).toEqual([id, own.run.id].sort())
@@ -60,10 +56,7 @@ test('nothing is ever added to an imported run', async () => {
   const { id } = script.run
   unwrap(await importing(other, await exported(one, id), keys))
   const here = new ScriptedRun(other.trail, other.ids, other.strict, { run: id, root: script.root })
-  expect(await here.append(here.entry('task_approved', here.root, 'fallback'))).toMatchObject({
-    ok: false,
-    error: { code: 'run_imported' },
-  })
+  expect(codeOf(await here.append(here.entry('task_approved', here.root, 'fallback')))).toBe('run_imported')
   expect((await other.trail.run(id).verify()).entries).toBe(14)
 })
 
@@ -118,10 +111,7 @@ test('nothing is imported that is not sound, or not from somebody who is trusted
   const file = await exported(one, script.run.id)
   expect(await importing(other, file, [])).toMatchObject({ ok: false, error: { code: 'export_untrusted' } })
   const stranger = ed25519Signer(Buffer.alloc(32, 9)).id
-  expect(await importing(other, file, [stranger])).toMatchObject({
-    ok: false,
-    error: { code: 'export_damaged' },
-  })
+  expect(await importing(other, file, [stranger])).toMatchObject({ ok: false, error: { code: 'export_damaged' } })
   for (let at = 100; at < file.length; at += Math.floor(file.length / 40)) {
     const changed = Buffer.from(file)
     changed[at]! ^= 4
@@ -239,9 +229,7 @@ test('a crash at any moment of an import leaves all of the run or nothing', asyn
     } else {
       const left = [...after.trail.list('imports'), ...after.trail.list('runs')]
       expect(left, `round ${round}`).toEqual([])
-      expect(unwrap(await again.import(bytesInMemory(file), { keys, at: AT }))).toMatchObject({
-        already: false,
-      })
+      expect(unwrap(await again.import(bytesInMemory(file), { keys, at: AT }))).toMatchObject({ already: false })
     }
     expect((await again.run(own.run.id).verify()).findings).toEqual([])
     seen.add(there ? 'all' : 'nothing')

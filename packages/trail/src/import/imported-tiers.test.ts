@@ -141,9 +141,7 @@ test.each(CASES)('W-TRAIL-29 an imported run that has holes %s goes through all 
   await sound(t.trail)
   const compactor = t.trail.storage
   expect(await compactor.warm()).toEqual([run])
-  expect(await compactor.expire(run, after(DAY / 2), RETENTION)).toMatchObject({
-    error: { code: 'retention_active' },
-  })
+  expect(await compactor.expire(run, after(DAY / 2), RETENTION)).toMatchObject({ error: { code: 'retention_active' } })
   expect(unwrap(await compactor.expire(run, after(2 * DAY), RETENTION))).toBeGreaterThan(0)
   expect(await compactor.warm()).toEqual([])
   expect(unwrap(await compactor.deleteExpired(run, after(9 * DAY), RETENTION))).toBe(0)

@@ -239,17 +239,11 @@ describe.each(KINDS)('an index of %s rows over its log', kind => {
       const at = log.find(1, '"amount":2')
       log.flip(1, at + 9)
       bench.save()
-      const damaged = {
-        name: 'ParleyError',
-        code: 'trail_damaged',
-        details: { run: RUN, seq: 2, segment: 1 },
-      }
+      const damaged = { name: 'ParleyError', code: 'trail_damaged', details: { run: RUN, seq: 2, segment: 1 } }
       await expect(seqs(index)).rejects.toMatchObject(damaged)
       await expect(index.aggregate({ filter: { run: RUN }, sum: ['amount'] }, 1)).rejects.toMatchObject(damaged)
       await expect(index.replay(RUN, 0, 10, undefined, 1)).rejects.toMatchObject(damaged)
-      expect(await index.select({ run: RUN, order: 'ascending', limit: 1 }, 1)).toMatchObject({
-        entries: [{ seq: 1 }],
-      })
+      expect(await index.select({ run: RUN, order: 'ascending', limit: 1 }, 1)).toMatchObject({ entries: [{ seq: 1 }] })
     })
 
     it('is told in a few words where there is much of it', async () => {
@@ -263,10 +257,7 @@ describe.each(KINDS)('an index of %s rows over its log', kind => {
   describe('archives', () => {
     let entries: StoredEntry[]
     beforeEach(() => {
-      const parts = Array.from({ length: 6 }, (_, at) => ({
-        workspace: at % 2 ? 'ws_a' : ROOT,
-        body: { n: at + 1 },
-      }))
+      const parts = Array.from({ length: 6 }, (_, at) => ({ workspace: at % 2 ? 'ws_a' : ROOT, body: { n: at + 1 } }))
       entries = parts.map(each => log.add(each)[0]!)
       log.rotate()
       entries.push(...log.add({ body: { n: 7 } }))

@@ -18,20 +18,8 @@ describe.each(KINDS)('select over %s rows', kind => {
     // seq: 1 root, 2 A, 3 B, 4 A, 5 null, 6 A, 7 B, 8 root
     log.add({ type: 'workspace_created', actor: 'protocol', ticks: START })
     log.add(
-      {
-        workspace: A,
-        type: 'signal_emitted',
-        actor: 'ann',
-        ticks: START + 10,
-        body: { state: 'blocked', n: 1 },
-      },
-      {
-        workspace: B,
-        type: 'signal_emitted',
-        actor: 'bob',
-        ticks: START + 20,
-        body: { state: 'active', n: 1 },
-      },
+      { workspace: A, type: 'signal_emitted', actor: 'ann', ticks: START + 10, body: { state: 'blocked', n: 1 } },
+      { workspace: B, type: 'signal_emitted', actor: 'bob', ticks: START + 20, body: { state: 'active', n: 1 } },
     )
     log.add({ run: 'run_2' as RunId, workspace: A, ticks: START + 25 })
     log.add({
@@ -53,12 +41,7 @@ describe.each(KINDS)('select over %s rows', kind => {
       },
       { workspace: B, type: 'checkpoint_created', actor: 'ann', ticks: START + 60, body: { flag: true } },
     )
-    log.add({
-      type: 'workspace_state_changed',
-      actor: 'system',
-      ticks: START + 70,
-      body: { to_state: 'blocked' },
-    })
+    log.add({ type: 'workspace_state_changed', actor: 'system', ticks: START + 70, body: { to_state: 'blocked' } })
     index = bench.open()
   })
 
@@ -202,11 +185,7 @@ describe.each(KINDS)('select over %s rows', kind => {
     ['a bound that is no number', { after: Number.NaN }],
     ['too many values', { actors: Array.from({ length: indexLimits.filterItems + 1 }, String) }],
   ])('refuses %s', async (_, query) => {
-    await expect(found(query)).rejects.toMatchObject({
-      name: 'ParleyError',
-      code: 'invalid_query',
-      retryable: false,
-    })
+    await expect(found(query)).rejects.toMatchObject({ name: 'ParleyError', code: 'invalid_query', retryable: false })
   })
 })
 
@@ -251,9 +230,7 @@ describe.each(KINDS)('pages over %s rows', kind => {
     )
     expect(needle.entries.map(entry => entry.seq)).toEqual([last])
     expect(needle.more).toBe(false)
-    const spans = Array.from({ length: 10 }, (_, workspace) => ({
-      workspace: `ws_${workspace}` as WorkspaceId,
-    }))
+    const spans = Array.from({ length: 10 }, (_, workspace) => ({ workspace: `ws_${workspace}` as WorkspaceId }))
     const merged = await index.select({ run: RUN, order: 'descending', limit: last, spans }, at)
     expect(merged.entries.map(entry => entry.seq)).toEqual(Array.from({ length: last }, (_, back) => last - back))
   })

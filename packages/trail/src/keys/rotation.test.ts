@@ -26,9 +26,7 @@ function chain(count: number): TrailKey[] {
     key: id,
     since: stampOf(index),
     until: index === count - 1 ? null : stampOf(index + 1),
-    ...(index > 0 && {
-      endorsement: endorse(signers[index - 1]!, signers[index]!, stampOf(index), stampOf(index)),
-    }),
+    ...(index > 0 && { endorsement: endorse(signers[index - 1]!, signers[index]!, stampOf(index), stampOf(index)) }),
   }))
 }
 
@@ -181,10 +179,7 @@ describe('keys on disk', () => {
     expect(again.trail.keys.map(each => each.key)).toEqual([former, key])
     expect((await again.trail.run(script.run.id).verify()).findings).toEqual([])
     await rotated(again)
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
-      version: 2,
-      keys: [{ key: former }, { key }, {}],
-    })
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ version: 2, keys: [{ key: former }, { key }, {}] })
   })
 
   test.each(['', '{', '[1]', '{"version":3}', '["short"]'])('a list that cannot be read is refused: %s', async text => {
@@ -330,9 +325,7 @@ test('a full disk leaves the old key in use, and signing goes on: a list that wa
   const { keys, signer } = await openKeys(disks)
   // The list is written anew after a failure that may have reached the disk; this one cannot be.
   disks.trail.fail('open', { times: 2 })
-  await expect(keys.rotate(signer, stampOf(1), stampOf(1))).rejects.not.toMatchObject({
-    code: 'keys_uncertain',
-  })
+  await expect(keys.rotate(signer, stampOf(1), stampOf(1))).rejects.not.toMatchObject({ code: 'keys_uncertain' })
   disks.trail.mend()
   expect(keys.keys.at(-1)!.key).toBe(signer.id)
   const next = await keys.rotate(signer, stampOf(2), stampOf(2))

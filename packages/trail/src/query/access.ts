@@ -2,7 +2,8 @@
 // where the rules want the attempt on record, the entry is proposed to the runtime.
 import { assertNever, type UserId, type WorkspaceId } from '@parley/core'
 import type { ProposedEntry } from '../entry.ts'
-import type { DenialReason, UserState } from '../events/index.ts'
+import type { UserState } from '../events/index.ts'
+import type { DenialReason } from '../events/names.ts'
 import type { RunModel } from './model.ts'
 
 /** The agent of a workspace; the root's is the coordinator. `global`: an observer was configured for it. */

@@ -90,7 +90,7 @@ export interface RunMetrics extends View {
 
 const DONE: ReadonlySet<string> = new Set(['completed', 'integrated'])
 
-export async function runOverview(run: RunTrail, reader: TrailReader = RUNTIME): Promise<Result<RunOverview>> {
+async function runOverview(run: RunTrail, reader: TrailReader = RUNTIME): Promise<Result<RunOverview>> {
   const found = await gather(run, reader, {
     event_type: [
       'workspace_created',
@@ -122,7 +122,7 @@ export async function runOverview(run: RunTrail, reader: TrailReader = RUNTIME):
 }
 
 /** One local trail, unfiltered. Recoveries are system-level and lie between its entries by their `seq`. */
-export async function workspaceTimeline(
+async function workspaceTimeline(
   run: RunTrail,
   workspace: WorkspaceId,
   reader: TrailReader = RUNTIME,
@@ -133,7 +133,7 @@ export async function workspaceTimeline(
   return marks.ok ? ok({ entries: entries.value, recoveries: recoveries(marks.value) }) : marks
 }
 
-export async function messageFlow(run: RunTrail, reader: TrailReader = RUNTIME): Promise<Result<MessageFlow>> {
+async function messageFlow(run: RunTrail, reader: TrailReader = RUNTIME): Promise<Result<MessageFlow>> {
   const found = await gather(run, reader, {
     event_type: [...LINKED_EVENTS, 'recovery_completed'],
   })
@@ -171,7 +171,7 @@ const HIGHWAY_EVENTS: readonly EventType[] = [
 ]
 
 /** What people did, and every gate, injection and escalation; of one person where `user` is given. */
-export async function highwayActivity(
+async function highwayActivity(
   run: RunTrail,
   user?: string,
   reader: TrailReader = RUNTIME,
@@ -190,10 +190,7 @@ export async function highwayActivity(
 }
 
 /** The same metrics for each run; whether the runs are comparable is the caller's concern. */
-export async function compareRuns(
-  runs: readonly RunTrail[],
-  reader: TrailReader = RUNTIME,
-): Promise<Result<RunMetrics[]>> {
+async function compareRuns(runs: readonly RunTrail[], reader: TrailReader = RUNTIME): Promise<Result<RunMetrics[]>> {
   const metrics: RunMetrics[] = []
   for (const run of runs) {
     const found = await gather(run, reader, {})
@@ -267,3 +264,6 @@ function recoveries(entries: readonly Entry[]): number[] {
 function elapsed(from: Entry, to: Entry): number {
   return durationMs(parseTimestamp(from.timestamp)!, parseTimestamp(to.timestamp)!)
 }
+
+/** What standard questions about runs are answered by. */
+export const views = { compareRuns, highwayActivity, messageFlow, runOverview, workspaceTimeline }

@@ -4,7 +4,8 @@ import { isId, isTimestamp, limits, ParleyError, type RunId, type Timestamp, typ
 import type { EntryDraft, StoredEntry } from '../entry.ts'
 import { actorAdmitted } from '../events/actor.ts'
 import { filedUnder } from '../events/filing.ts'
-import { checkBody, type EventBody, type EventType, isTerminal } from '../events/index.ts'
+import { type EventBody, type EventType, isTerminal } from '../events/index.ts'
+import { checkBody } from '../events/registry.ts'
 import type { BridgedEntry } from '../store/store.ts'
 import { link } from './chain.ts'
 

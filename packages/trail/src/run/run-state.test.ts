@@ -91,11 +91,7 @@ describe('a state is refused', () => {
   test.each<readonly [string, (state: TrailState) => TrailState]>([
     [
       'that ends behind the log',
-      state => ({
-        ...state,
-        chain: { ...state.chain, seq: 999 },
-        objects: { count: 0, loose: 0, last: undefined },
-      }),
+      state => ({ ...state, chain: { ...state.chain, seq: 999 }, objects: { count: 0, loose: 0, last: undefined } }),
     ],
     ['whose last entry is another one', state => ({ ...state, chain: { ...state.chain, hash: '0'.repeat(64) } })],
     ['that knows of objects which the log has lost', state => ({ ...state, objects: { ...state.objects, loose: 2 } })],

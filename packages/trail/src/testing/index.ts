@@ -3,6 +3,7 @@
 // suite that every store passes is apart (`@parley/trail/compliance`), since it needs a test runner.
 
 export type { Manifest } from '../archive/manifest.ts'
+export type { StoredEntry } from '../entry.ts'
 export type { ByteSource } from '../export/read.ts'
 export type { VerifyExportOptions } from '../export/verify-export.ts'
 export { KeyFile } from '../key-file.ts'
@@ -14,7 +15,6 @@ export type { Signer } from '../signing.ts'
 export type { StorageManager } from '../storage/manager.ts'
 export type { TrailOptions } from '../trail.ts'
 export { RunVerifier } from '../verify/verify.ts'
-export { exampleBody } from './examples.ts'
 export { FaultyFiles } from './memory/faulty-files.ts'
 export { IndexDisk } from './memory/index-disk.ts'
 export {

@@ -4,6 +4,7 @@ import {
   formatTimestamp,
   ManualClock,
   type ObjectId,
+  type Result,
   type RunId,
   SeededIds,
   StrictClock,
@@ -108,4 +109,9 @@ export async function compact(
 export async function expectSound(trail: Trail, say?: string): Promise<void> {
   const report = await trail.verifyAll()
   expect([report.unreadable, report.runs.flatMap(each => each.findings)], say).toEqual([[], []])
+}
+
+/** The code of a refusal, or ok. */
+export function codeOf(result: Result<unknown>): string {
+  return result.ok ? 'ok' : result.error.code
 }

@@ -58,8 +58,6 @@ export function viewWorkspace(run: Run, workspace: Workspace, now: Ticks = works
   })
 }
 
-export type ConflictView = ReturnType<typeof viewConflict>
-
 /** The integration record (W-INT-21). */
 export type IntegrationView = NonNullable<ReturnType<typeof viewIntegration>>
 
