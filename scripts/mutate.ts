@@ -17,7 +17,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { MUTANTS, type Mutant } from './mutants.ts'
+import { MUTANTS, type Mutant } from './mutants/index.ts'
 
 /** The part that may go unnoticed. */
 const ALLOWED = 0.05

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { MUTANTS } from './mutants.ts'
+import { MUTANTS } from './index.ts'
 
-const sourcesOf = (name: string) => join(import.meta.dirname, '..', 'packages', name, 'src')
+const sourcesOf = (name: string) => join(import.meta.dirname, '..', '..', 'packages', name, 'src')
 
 // A rule that was written anew is broken by nobody until its mutant follows.
 test('every mutant finds the one place that it breaks', () => {

@@ -1,5 +1,5 @@
 // Rules about whose act an entry records, and how to break each.
-import type { Mutant } from './mutants.ts'
+import type { Mutant } from './mutant.ts'
 
 export const ACTING: readonly Mutant[] = [
   {

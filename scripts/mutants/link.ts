@@ -1,5 +1,5 @@
 // Rules of ALP and how to break each.
-import type { Mutant } from './mutants.ts'
+import type { Mutant } from './mutant.ts'
 
 /** The tests that speak of the rule are named: those of a whole folder dial real sockets, which takes its time. */
 type LinkMutant = Mutant & { readonly tests: string }

@@ -1,6 +1,6 @@
 // Rules of level 3 and how to break each: migration, graceful termination, salvage, the storage life cycle, keys,
 // proofs.
-import type { Mutant } from './mutants.ts'
+import type { Mutant } from './mutant.ts'
 
 export const LEVEL_3: readonly Mutant[] = [
   {

@@ -1,5 +1,5 @@
 // Rules on owners, levels, reads, handles, originators and wall time, and how to break each.
-import type { Mutant } from './mutants.ts'
+import type { Mutant } from './mutant.ts'
 
 export const OWNERS: readonly Mutant[] = [
   {

@@ -1,6 +1,6 @@
 // Rules about what lies at rest: kept states, mail, checkpoints and objects that were changed in the store, and how to
 // break each.
-import type { Mutant } from './mutants.ts'
+import type { Mutant } from './mutant.ts'
 
 export const AT_REST: readonly Mutant[] = [
   {

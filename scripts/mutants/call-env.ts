@@ -1,5 +1,5 @@
 // Rules of calling from code: the env and its paths, schemas of one's own, clients. How to break each.
-import type { Mutant } from './mutants.ts'
+import type { Mutant } from './mutant.ts'
 
 export const CALL_ENV: readonly Mutant[] = [
   {

@@ -1,6 +1,6 @@
 // Rules about overlap, judgement, answers and waking that readers of the text alone found missing, and how to break
 // each.
-import type { Mutant } from './mutants.ts'
+import type { Mutant } from './mutant.ts'
 
 export const JUDGEMENT: readonly Mutant[] = [
   {

@@ -1,5 +1,5 @@
 // Rules on ceilings, sight and consent, and how to break each.
-import type { Mutant } from './mutants.ts'
+import type { Mutant } from './mutant.ts'
 
 export const SIGHT: readonly Mutant[] = [
   {
