@@ -1,5 +1,5 @@
-// How many runs may be at work: in all, and of each principal. A run that waits for a person is not at work; one that is
-// being started is.
+// How many runs may be at work: in all, and of each principal. A run that waits for a person is not at work; one that
+// is being started is.
 import { ParleyError } from '@parley/core'
 import { coordinatorLimits } from '../limits.ts'
 

@@ -1,5 +1,5 @@
-// Signals: which an agent may emit (W-SIG-02, -05, -14), and their delivery over a transport that carries them (W-SIG-06,
-// -09).
+// Signals: which an agent may emit (W-SIG-02, -05, -14), and their delivery over a transport that carries them
+// (W-SIG-06, -09).
 
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'

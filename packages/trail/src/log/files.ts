@@ -1,5 +1,6 @@
 // The file layer under the log: the disk (disk-files.ts), or a faulty twin (testing/memory/faulty-files.ts).
-// An entry of keys that loads nothing else: the index's thread comes through here, and starts in less than half the time.
+// An entry point of keys that loads nothing else: the index's thread comes through here and starts in less than half
+// the time.
 export { writeWhole } from '@parley/keys/whole-file'
 
 /** One open file. Writes go to the operating system at once; only `sync` makes them last. */
