@@ -57,11 +57,11 @@ export class AgentOutput {
     this.#stderr = new LineDecoder({ line: text => this.#errorLine(hide(text)), progress }, agentLimits.lineLength)
   }
 
-  stdout(bytes: Buffer): void {
+  stdout(bytes: Uint8Array): void {
     this.#stdout.push(bytes)
   }
 
-  stderr(bytes: Buffer): void {
+  stderr(bytes: Uint8Array): void {
     this.#errors.add(bytes)
     this.#stderr.push(bytes)
   }

@@ -35,14 +35,14 @@ export class TextTail {
 
 export class ByteTail {
   readonly #most: number
-  #chunks: Buffer[] = []
+  #chunks: Uint8Array[] = []
   #size = 0
 
   constructor(most: number) {
     this.#most = most
   }
 
-  add(bytes: Buffer): void {
+  add(bytes: Uint8Array): void {
     this.#chunks.push(bytes.length > this.#most ? bytes.subarray(-this.#most) : bytes)
     this.#size += this.#chunks.at(-1)!.length
     if (this.#size > 4 * this.#most) this.#join()

@@ -146,14 +146,14 @@ const TEAM = `${planned('{ id: a, title: A, agent: writer, prompt: x }')}descrip
 
 test('a process that has no files left says so, for what it opens and for the git programs that it starts', () => {
   const probe = new URL('../machine/probe.ts', import.meta.url).pathname
-  const git = new URL('./git/git-process.ts', import.meta.url).pathname
   const script = `
     const { openSync, closeSync } = await import('node:fs')
     const { probeMachine } = await import(${JSON.stringify(probe)})
-    const { runGit } = await import(${JSON.stringify(git)})
+    const { runCollected } = await import('@parley/agents')
     const after = (ms, run) => { const timer = setTimeout(run, ms); return () => clearTimeout(timer) }
-    const program = { cwd: '/', args: ['version'], env: process.env, timeoutMs: 10000, maxBytes: 1000 }
-    const look = async () => [(await probeMachine({ code: 'EMFILE' }, ['/tmp']))?.code ?? 'sound', (await runGit(program, after)).end]
+    const limits = { timeoutMs: 10000, graceMs: 100, maxBytes: 1000, complaintBytes: 1000 }
+    const program = { command: ['git', 'version'], cwd: '/', env: process.env, ...limits }
+    const look = async () => [(await probeMachine({ code: 'EMFILE' }, ['/tmp']))?.code ?? 'sound', (await runCollected(program, after)).end]
     const sound = await look()
     const open = []
     try { for (;;) open.push(openSync('/dev/null')) } catch {}

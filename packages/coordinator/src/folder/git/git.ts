@@ -2,11 +2,10 @@
 // signature or network; limits on time and output.
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { type CollectedEnd, collectElsewhere, runCollected } from '@parley/agents'
 import { type Clock, ParleyError, SystemClock } from '@parley/core'
 import { Semaphore } from '../../turn/semaphore.ts'
 import { folderLimits, oldestGit } from '../limits.ts'
-import { runElsewhere } from './git-client.ts'
-import { type GitEnd, runGit } from './git-process.ts'
 
 export interface GitPlace {
   readonly cwd: string
@@ -79,19 +78,21 @@ const NEVER = new AbortController().signal
 
 async function start(place: GitPlace, args: readonly string[], call: GitCall): Promise<GitAnswer> {
   const config = [...fixedConfig, ...(place.config ?? [])].flatMap(each => ['-c', each])
-  const process = {
+  const program = {
+    command: ['git', ...config, ...args] as const,
     cwd: place.cwd,
-    args: [...config, ...args],
     env: { ...cleanEnvironment(), ...identity, ...place.env, ...call.env },
     input: call.input,
     timeoutMs: call.timeoutMs ?? folderLimits.gitMs,
+    graceMs: folderLimits.killGraceMs,
     maxBytes: call.maxBytes ?? folderLimits.outputBytes,
+    complaintBytes: folderLimits.complaintBytes,
   }
   const { clock } = place
   // Another process has the machine's time and no other.
   const end = await (clock instanceof SystemClock
-    ? runElsewhere(process)
-    : runGit(process, (milliseconds, run) => clock.after(milliseconds, run)))
+    ? collectElsewhere(program)
+    : runCollected(program, (milliseconds, run) => clock.after(milliseconds, run)))
   return answerOf(end, place, args, call)
 }
 
@@ -108,7 +109,7 @@ function cleanEnvironment(): Record<string, string> {
   }
 }
 
-function answerOf(end: GitEnd, { cwd }: GitPlace, args: readonly string[], call: GitCall): GitAnswer {
+function answerOf(end: CollectedEnd, { cwd }: GitPlace, args: readonly string[], call: GitCall): GitAnswer {
   const command = `git ${args[0]}`
   const error = (code: string, what: string, retryable = false, complaint = '') => {
     const said = complaint === '' ? '.' : `: ${complaint.slice(0, folderLimits.complaintLength)}`
@@ -133,7 +134,7 @@ function answerOf(end: GitEnd, { cwd }: GitPlace, args: readonly string[], call:
   throw error('git_failed', what, false, complaint)
 }
 
-function notStarted({ code, message }: Extract<GitEnd, { end: 'not_started' }>, cwd: string): ParleyError {
+function notStarted({ code, message }: Extract<CollectedEnd, { end: 'not_started' }>, cwd: string): ParleyError {
   if (code !== 'ENOENT' || !existsSync(cwd))
     return new ParleyError('git_failed', `git could not be started in ${cwd}: ${message}.`, {
       details: { system: code, syscall: 'spawn git' },

@@ -1,18 +1,21 @@
-// Runs one git program with its output and time bounded. It imports none of this project's packages, to keep the
-// process that loads it small (git-server.ts).
+// Runs one program to its end and collects what it prints, with output and time bounded. It imports nothing of this
+// project, to keep the process that loads it small (program-server.ts).
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { folderLimits } from '../limits.ts'
 
-export interface GitProcess {
+export interface CollectedProgram {
+  readonly command: readonly [string, ...string[]]
   readonly cwd: string
-  readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly input?: string | Uint8Array | undefined
   readonly timeoutMs: number
+  /** Milliseconds between SIGTERM and SIGKILL. */
+  readonly graceMs: number
   readonly maxBytes: number
+  /** Bytes of standard error that are kept. */
+  readonly complaintBytes: number
 }
 
-export type GitEnd =
+export type CollectedEnd =
   | { readonly end: 'not_started'; readonly code: string | undefined; readonly message: string }
   | { readonly end: 'timeout' }
   | {
@@ -26,11 +29,12 @@ export type GitEnd =
 
 type After = (milliseconds: number, run: () => void) => () => void
 
-export function runGit(process: GitProcess, after: After): Promise<GitEnd> {
-  const { cwd, args, env, input, timeoutMs, maxBytes } = process
+export function runCollected(program: CollectedProgram, after: After): Promise<CollectedEnd> {
+  const { cwd, env, input, timeoutMs, graceMs, maxBytes } = program
+  const [file, ...args] = program.command
   let child: ChildProcessWithoutNullStreams
   try {
-    child = spawn('git', args, { cwd, env, stdio: 'pipe', windowsHide: true })
+    child = spawn(file, args, { cwd, env, stdio: 'pipe', windowsHide: true })
   } catch (cause) {
     return Promise.resolve(notStarted(cause as NodeJS.ErrnoException))
   }
@@ -46,7 +50,7 @@ export function runGit(process: GitProcess, after: After): Promise<GitEnd> {
   const stop = () => {
     child.kill('SIGTERM')
     cancel()
-    cancel = after(folderLimits.killGraceMs, () => child.kill('SIGKILL'))
+    cancel = after(graceMs, () => child.kill('SIGKILL'))
   }
   let cancel = after(timeoutMs, () => {
     timedOut = true
@@ -61,7 +65,7 @@ export function runGit(process: GitProcess, after: After): Promise<GitEnd> {
     stop()
   })
   child.stderr.on('data', (chunk: Buffer) => {
-    if (complaintBytes < folderLimits.complaintBytes) complaint.push(chunk)
+    if (complaintBytes < program.complaintBytes) complaint.push(chunk)
     complaintBytes += chunk.length
   })
   // A program that ends before it has read everything says why in its exit code.
@@ -83,6 +87,6 @@ export function runGit(process: GitProcess, after: After): Promise<GitEnd> {
   })
 }
 
-function notStarted({ code, message }: NodeJS.ErrnoException): GitEnd {
+function notStarted({ code, message }: NodeJS.ErrnoException): CollectedEnd {
   return { end: 'not_started', code, message }
 }
