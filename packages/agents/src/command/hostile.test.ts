@@ -3,6 +3,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ManualClock, ParleyError, type TurnEvent, type TurnResult } from '@parley/core'
 import { beforeEach, expect, test } from 'vitest'
+import { parseStat, tryRead } from '../process-table.ts'
 import { findMarked } from '../processes.ts'
 import { isText, Workshop } from '../testing/workshop.ts'
 
@@ -278,4 +279,20 @@ test('an abort while the prompt file is written starts nothing and leaves no fil
   expect(errorOf((await turn.done).result).code).toBe('aborted')
   expect(existsSync(join(shop.work, 'started'))).toBe(false)
   expect(readdirSync(shop.temporary)).toEqual([])
+})
+
+test('a turn whose starting process is killed has failed and leaves nothing; the next one works', async () => {
+  const script = shop.shell('wait', 'echo ready\nsleep 1000')
+  const turn = shop.begin({ command: [script] })
+  await turn.until(isText('ready'))
+  const [starter] = readdirSync('/proc').filter(
+    pid =>
+      /program-server/.test(tryRead(`/proc/${pid}/cmdline`) ?? '') &&
+      parseStat(tryRead(`/proc/${pid}/stat`)!)?.parent === process.pid,
+  )
+  process.kill(Number(starter), 'SIGKILL')
+  expect(errorOf((await turn.done).result)).toMatchObject({ code: 'exit_nonzero', details: { signal: 'SIGKILL' } })
+  await shop.expectNothingLeft()
+  const next = await shop.begin({ command: [shop.shell('say', 'echo there')] }).done
+  expect(next.result).toMatchObject({ outcome: 'complete', text: 'there' })
 })
