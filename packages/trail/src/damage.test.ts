@@ -6,9 +6,9 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { type EntryId, type RunId, unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import type { StoredEntry, StoredRecord } from './entry.ts'
-import { sha256 } from './run/chain.ts'
+import { ed25519Signer } from './signing.ts'
 import { compact, filledTrail } from './testing/steps.ts'
-import { edited, type TamperOptions, tamper } from './testing/tamper.ts'
+import { edited, forged, removeIndex, replaced, type TamperOptions, tamper } from './testing/tamper.ts'
 import { type TestTrail, temporaryFolder, temporaryTrail } from './testing/temporary.ts'
 import type { Trail } from './trail.ts'
 
@@ -25,24 +25,15 @@ async function findingsAfter(change: (records: StoredRecord[]) => StoredRecord[]
   return { findings: report.findings, run: script.run, trail }
 }
 
-const at = (seq: number, change: (record: StoredRecord) => StoredRecord) => (records: StoredRecord[]) =>
-  records.map(record => (record.seq === seq ? change(record) : record))
-
-/** The entry with a changed text and hashes that fit it again, as somebody would do it who knows how. */
-function forged(record: StoredRecord, from: string, to: string): StoredEntry {
-  const changed = edited(record, from, to)
-  return { ...changed, hash: sha256(changed.view) }
-}
-
 describe('what is found in a damaged trail', () => {
   test('an edited entry', async () => {
-    const { findings } = await findingsAfter(at(6, record => edited(record, '"low"', '"high"')))
+    const { findings } = await findingsAfter(replaced(6, record => edited(record, '"low"', '"high"')))
     expect(findings).toMatchObject([{ seq: 6, damage: 'edited', violation: 'hash_mismatch' }])
     expect(findings[0]!.message).toMatch(/entry 6 \(e_\w+\) does not match its hash/)
   })
 
   test('an edited entry whose own hash was made to fit again', async () => {
-    const { findings } = await findingsAfter(at(6, record => forged(record, '"low"', '"high"')))
+    const { findings } = await findingsAfter(replaced(6, record => forged(record, '"low"', '"high"')))
     // Its anchor betrays the entry itself, and the next one no longer follows it.
     expect(findings).toMatchObject([
       { seq: 6, damage: 'edited', violation: 'hash_mismatch' },
@@ -89,11 +80,10 @@ describe('what is found in a damaged trail', () => {
     const worker = await other.workspace()
     for (let count = 0; count < 6; count++) await other.checkpoint(worker)
     await first.trail.close()
+    const { id: run } = script.run
     tamper(first.profile, records => {
       const foreign = records.find(record => record.run === other.run.id && record.seq === 6)!
-      return records.map(record =>
-        record.run === script.run.id && record.seq === 6 ? { ...foreign, run: script.run.id } : record,
-      )
+      return records.map(record => (record.run === run && record.seq === 6 ? { ...foreign, run } : record))
     })
     const { trail } = await first.reopen()
     const report = await trail.run(script.run.id).verify()
@@ -118,9 +108,9 @@ describe('what is found in a damaged trail', () => {
     const { seq, hash } = await script.run.head()
     await first.trail.close()
     tamper(first.profile, records => records.filter(record => record.seq <= 8), { removeHeads: true })
-    const { trail } = await first.reopen()
-    expect((await trail.run(script.run.id).verify()).findings).toEqual([])
-    const report = await trail.run(script.run.id).verify({ knownHeads: [{ run: script.run.id, seq, hash: hash! }] })
+    const run = (await first.reopen()).trail.run(script.run.id)
+    expect((await run.verify()).findings).toEqual([])
+    const report = await run.verify({ knownHeads: [{ run: run.id, seq, hash: hash! }] })
     expect(report.findings).toMatchObject([{ seq: 9, damage: 'truncated' }])
   })
 
@@ -143,8 +133,7 @@ describe('what is found in a damaged trail', () => {
     // The old files come back over the new ones, the index goes, and the process writes on from the old tail.
     rmSync(join(first.profile, 'trail'), { recursive: true })
     cpSync(backup, join(first.profile, 'trail'), { recursive: true })
-    for (const name of readdirSync(first.profile).filter(each => each.startsWith('trail.index.db')))
-      rmSync(join(first.profile, name))
+    removeIndex(first.profile)
     const third = await second.reopen()
     for (let count = 0; count < 6; count++) unwrap(await third.trail.run(script.run.id).append({ entries: drafts() }))
     await third.trail.close()
@@ -155,19 +144,14 @@ describe('what is found in a damaged trail', () => {
   })
 
   test('a missing signature in a signed run', async () => {
-    const { profileSigner } = await import('./key-file.ts')
-    const profile = temporaryFolder()
-    const first = await temporaryTrail({ profile, signer: await profileSigner(profile) })
+    const first = await temporaryTrail({ signs: true })
     const script = await first.start()
     const worker = await script.workspace()
     for (let count = 0; count < 3; count++) await script.checkpoint(worker)
     await first.trail.close()
     tamper(
-      profile,
-      at(4, record => {
-        const { signature: _signature, signer: _signer, ...bare } = record as StoredEntry
-        return bare
-      }),
+      first.profile,
+      replaced(4, ({ signature: _signature, signer: _signer, ...bare }) => bare),
     )
     const { trail } = await first.reopen()
     expect((await trail.run(script.run.id).verify()).findings).toMatchObject([
@@ -176,7 +160,6 @@ describe('what is found in a damaged trail', () => {
   })
 
   test('a run signed with a key that the trail does not know', async () => {
-    const { ed25519Signer } = await import('./signing.ts')
     const first = await temporaryTrail({ signer: ed25519Signer(Buffer.alloc(32, 1)) })
     const script = await first.start()
     const stranger = ed25519Signer(Buffer.alloc(32, 2))
@@ -274,7 +257,7 @@ test('an archive whose manifest somebody made say that it was deleted is missed'
     writeFileSync(join(folder, name), zstdCompressSync(JSON.stringify({ ...manifest, deleted: true })))
     rmSync(join(folder, name.replace('.json', '')))
   }
-  for (const name of INDEX) rmSync(join(made.profile, name), { force: true })
+  removeIndex(made.profile)
   const { trail } = await made.reopen()
   const [first] = (await trail.run(made.run).verify()).findings
   expect(first).toMatchObject({ seq: 1, damage: 'missing', message: expect.stringContaining('no entry that stays') })

@@ -8,7 +8,7 @@ import type { Entry } from './entry.ts'
 import { localHashOf } from './run/chain.ts'
 import type { RunTrail } from './run/run-trail.ts'
 import { codeOf } from './testing/steps.ts'
-import { edited, tamper } from './testing/tamper.ts'
+import { edited, replaced, tamper } from './testing/tamper.ts'
 import { temporaryTrail } from './testing/temporary.ts'
 
 async function entriesOf(run: RunTrail, query: Parameters<RunTrail['query']>[0] = {}): Promise<readonly Entry[]> {
@@ -123,8 +123,9 @@ describe('storage life cycle', () => {
     expect(await entriesOf(script.run, { event_type: 'trail_snapshot_created' })).toMatchObject([{ body }])
     await first.trail.close()
     expect(readdirSync(join(first.profile, 'trail', 'snapshots'))).toEqual(['snap_1.zst'])
-    tamper(first.profile, records =>
-      records.map(record => (record.seq === 4 ? edited(record, '"low"', '"high"') : record)),
+    tamper(
+      first.profile,
+      replaced(4, record => edited(record, '"low"', '"high"')),
     )
     const { trail } = await first.reopen()
     const refused = await trail.storage.snapshot(script.run.id, 'snap_2', 5)

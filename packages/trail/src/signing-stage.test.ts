@@ -12,18 +12,21 @@ import {
   unwrap,
 } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Entry, type ProposedEntry, stamp } from './entry.ts'
+import { type EntryDraft, type ProposedEntry, stamp } from './entry.ts'
 import { profileSigner } from './key-file.ts'
 import { RunTrail } from './run/run-trail.ts'
 import { ed25519Signer, type Signer } from './signing.ts'
 import { SigningStage } from './signing-stage.ts'
 import { memoryDisks, openMemoryStore } from './testing/memory/open-memory.ts'
 import { ScriptedRun } from './testing/scripted-run.ts'
-import { codeOf } from './testing/steps.ts'
-import { temporaryFolder, temporaryTrail } from './testing/temporary.ts'
+import { codeOf, recordsOf } from './testing/steps.ts'
+import { type TestTrail, temporaryFolder, temporaryTrail } from './testing/temporary.ts'
 import { Trail } from './trail.ts'
 
 const seed = Buffer.alloc(32, 7)
+
+const approval = (script: ScriptedRun) =>
+  script.entry('task_approved', script.root, 'fallback', { approval_source: 'timeout-auto-approve' })
 
 async function signedTrail(signer: Signer = ed25519Signer(seed)) {
   const disks = memoryDisks()
@@ -33,9 +36,7 @@ async function signedTrail(signer: Signer = ed25519Signer(seed)) {
   const ids = new SeededIds(1)
   const clock = new StrictClock(new ManualClock())
   const runs = await Promise.all(Array.from({ length: 20 }, () => ScriptedRun.start(trail, ids, clock)))
-  const entry = (script: ScriptedRun) =>
-    script.entry('task_approved', script.root, 'fallback', { approval_source: 'timeout-auto-approve' })
-  return { disks, trail, runs, entry }
+  return { disks, trail, runs, entry: approval }
 }
 
 test('W-TRAIL-15 many entries at once are signed on a thread of their own, and every signature is good', async () => {
@@ -89,11 +90,18 @@ test('W-TRAIL-15 when the key is gone nothing is recorded, and the error says so
   let gone = false
   const { trail, runs, entry } = await signedTrail({
     ...signer,
+    sign: hash => {
+      if (gone) throw new Error('gone')
+      return signer.sign(hash)
+    },
     signMany: hashes => (gone ? Promise.reject(new Error('gone')) : signer.signMany!(hashes)),
   })
   gone = true
+  // One is signed in place, many on a thread.
+  const alone = await runs[0]!.append(entry(runs[0]!))
+  expect(alone).toMatchObject({ ok: false, error: { code: 'signing_failed', retryable: true } })
   const answers = await Promise.all(runs.map(script => script.append(entry(script))))
-  expect(new Set(answers.map(answer => (answer.ok ? 'ok' : answer.error.code)))).toEqual(new Set(['signing_failed']))
+  expect(new Set(answers.map(codeOf))).toEqual(new Set(['signing_failed']))
   gone = false
   for (const script of runs) expect((await script.append(entry(script))).ok).toBe(true)
   expect((await trail.verifyAll()).runs.flatMap(run => run.findings)).toEqual([])
@@ -111,8 +119,7 @@ test('W-TRAIL-15 while the signer is replaced what comes waits, and all of it ge
   const run = new RunTrail(script.run.id, store, stage)
   onTestFinished(() => store.close())
   const append = (entry: ProposedEntry) => run.append({ entries: script.drafts([entry]) })
-  const entry = () =>
-    script.entry('task_approved', script.root, 'fallback', { approval_source: 'timeout-auto-approve' })
+  const entry = () => approval(script)
   expect((await append(script.genesis())).ok).toBe(true)
   const before = [append(entry()), append(entry())]
   const during: Promise<unknown>[] = []
@@ -129,8 +136,8 @@ test('W-TRAIL-15 while the signer is replaced what comes waits, and all of it ge
   await append(entry())
   const { entries } = unwrap(await run.query({}))
   expect(entries.map(({ integrity }) => integrity.signer)).toEqual([
-    ...Array.from({ length: 3 }, () => old.id),
-    ...Array.from({ length: 3 }, () => next.id),
+    ...Array(3).fill(old.id),
+    ...Array(3).fill(next.id),
   ])
 })
 
@@ -151,6 +158,11 @@ test('W-TRAIL-15 a signer that cannot be replaced stays; where nobody knows whic
   expect(codeOf(await run.append({ entries: script.drafts([entry(script)]) }))).toBe('keys_uncertain')
 })
 
+function stamped(script: ScriptedRun, { strict }: Pick<TestTrail, 'strict'>): EntryDraft {
+  const proposal = script.entry('checkpoint_rejected', script.root, 'protocol', { workspace: script.root })
+  return stamp(proposal, script.id('e') as EntryId, formatTimestamp(strict.take()))
+}
+
 test.each([
   ['a run that was just opened', true],
   ['a run at work', false],
@@ -160,27 +172,16 @@ test.each([
     ? await first.start().then(async script => ({ script, trail: (await first.reopen()).trail }))
     : { trail: first.trail, script: await first.start() }
   const run = trail.run(script.run.id)
-  const good = () =>
-    stamp(
-      script.entry('checkpoint_rejected', script.root, 'protocol', { workspace: script.root }),
-      script.id('e') as EntryId,
-      formatTimestamp(first.strict.take()),
-    )
+  const good = () => stamped(script, first)
   const bad = { ...good(), actor: '' }
   const appends = run.appendEach([good(), good(), bad, good(), good()].map(entry => ({ entries: [entry] })))
   const results = await Promise.all(appends)
-  expect(results.map(result => (result.ok ? 'ok' : result.error.code))).toEqual([
-    'ok',
-    'ok',
-    'invalid_entry',
-    'invalid_entry',
-    'invalid_entry',
-  ])
+  const refused = 'invalid_entry'
+  expect(results.map(codeOf)).toEqual(['ok', 'ok', refused, refused, refused])
   const { seq } = await run.head()
   expect(unwrap(await run.append({ entries: [good()] })).first).toBe(seq + 1)
-  const entries: Entry[] = []
-  for await (const record of run.replay()) if ('event_type' in record) entries.push(record)
-  expect(entries.filter(entry => entry.event_type === 'checkpoint_rejected')).toHaveLength(3)
+  const added = (await recordsOf(run)).filter(each => 'event_type' in each && each.event_type === 'checkpoint_rejected')
+  expect(added).toHaveLength(3)
   expect((await run.verify()).findings).toEqual([])
 })
 
@@ -191,12 +192,7 @@ test.each([
   const profile = temporaryFolder()
   const { start, strict } = await temporaryTrail({ profile, signer: signs ? await profileSigner(profile) : null })
   const script = await start()
-  const entry = () =>
-    stamp(
-      script.entry('checkpoint_rejected', script.root, 'protocol', { workspace: script.root }),
-      script.id('e') as EntryId,
-      formatTimestamp(strict.take()),
-    )
+  const entry = () => stamped(script, { strict })
   // Each lies in the log, and together they are more than one frame holds.
   const objects = Array.from({ length: 300 }, () => ({
     id: script.id('obj') as ObjectId,
@@ -205,11 +201,7 @@ test.each([
   }))
   const batches = [{ entries: [entry()] }, { entries: [entry()], objects }, { entries: [entry()] }]
   const results = await Promise.all(script.run.appendEach(batches))
-  expect(results.map(result => (result.ok ? result.value.last : result.error.code))).toEqual([
-    2,
-    'batch_too_large',
-    'batch_too_large',
-  ])
+  expect(results.map(codeOf)).toEqual(['ok', 'batch_too_large', 'batch_too_large'])
   expect(unwrap(await script.run.append({ entries: [entry()] })).last).toBe(3)
   expect((await script.run.verify()).findings).toEqual([])
 })

@@ -13,27 +13,18 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { zstdDecompressSync } from 'node:zlib'
-import {
-  formatTimestamp,
-  type ObjectId,
-  type Result,
-  type RunId,
-  type Ticks,
-  unwrap,
-  type WorkspaceId,
-} from '@parley/core'
+import { formatTimestamp, type ObjectId, type Result, type Ticks, unwrap, type WorkspaceId } from '@parley/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Entry, TrailObject } from './entry.ts'
 import { openCold } from './open-cold.ts'
-import { sha256 } from './run/chain.ts'
 import type { RunTrail } from './run/run-trail.ts'
 import { ed25519Signer } from './signing.ts'
 import type { ScannedRecord } from './store/store.ts'
 import { FaultyFiles } from './testing/memory/faulty-files.ts'
 import { memoryDisks, openMemoryCold } from './testing/memory/open-memory.ts'
-import { ScriptedRun } from './testing/scripted-run.ts'
-import { codeOf, compact, expectSound, memoryTrail, recordsOf } from './testing/steps.ts'
-import { edited, tamper } from './testing/tamper.ts'
+import type { ScriptedRun } from './testing/scripted-run.ts'
+import { codeOf, compact, expectSound, goingOn, memoryTrail, recordsOf, throughRestarts } from './testing/steps.ts'
+import { forged, removeIndex, replaced, tamper } from './testing/tamper.ts'
 import { type TestTrail, type TestTrailOptions, temporaryFolder, temporaryTrail } from './testing/temporary.ts'
 import { Trail } from './trail.ts'
 
@@ -97,10 +88,6 @@ function expectPrefix(now: Seen, before: Seen): void {
   expect(now.closed).toEqual(before.closed)
 }
 
-function removeIndex(profile: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(join(profile, `trail.index.db${suffix}`), { force: true })
-}
-
 const names = (...path: string[]) => (existsSync(join(...path)) ? readdirSync(join(...path)) : [])
 const segments = (profile: string) => names(profile, 'trail').filter(name => name.endsWith('.seg'))
 
@@ -125,22 +112,15 @@ describe('files of runs', () => {
     expect(await compactor.warm()).toContain(script.run.id)
     // The summary is on the trail, and in the run's file like all else.
     expect(unwrap(await script.run.query({ event_type: 'trail_compacted' })).entries).toHaveLength(1)
-    let now = made as TestTrail
-    for (const time of ['live', 'reopened', 'with a new index']) {
-      expectPrefix(await seen(now.trail.run(script.run.id), objects), before)
-      expectPrefix(await seen(now.trail.run(house.run.id), []), houseBefore)
-      await expectSound(now.trail)
-      expect(await now.trail.storage.pending(), time).toEqual([])
-      now = await now.reopen()
-      if (time === 'live') continue
-      await now.trail.close()
-      removeIndex(profile)
-      now = await now.reopen()
-    }
-    const [checkpoint] = before.entries.filter(entry => entry.event_type === 'checkpoint_created')
-    expect(await now.trail.run(script.run.id).tierOf(checkpoint!.seq)).toBe('warm')
-    const [delivered] = before.entries.filter(entry => entry.event_type === 'envelope_delivered')
-    expect(await now.trail.run(script.run.id).tierOf(delivered!.seq)).toBe('cold')
+    const now = await throughRestarts(made, async ({ trail }, time) => {
+      expectPrefix(await seen(trail.run(script.run.id), objects), before)
+      expectPrefix(await seen(trail.run(house.run.id), []), houseBefore)
+      await expectSound(trail)
+      expect(await trail.storage.pending(), time).toEqual([])
+    })
+    const tierOf = (type: string) =>
+      now.trail.run(script.run.id).tierOf(before.entries.find(({ event_type }) => event_type === type)!.seq)
+    expect([await tierOf('checkpoint_created'), await tierOf('envelope_delivered')]).toEqual(['warm', 'cold'])
   })
 
   test('W-TRAIL-13 what is appended after the end is taken along by the next pass, into one file', async () => {
@@ -185,22 +165,9 @@ describe('files of runs', () => {
     const now = await made.reopen()
     expectPrefix(await seen(now.trail.run(house.run.id), []), before)
     // It ends at last: its pieces become files without what went to the cold tier.
-    const root = before.entries[0]!.workspace!
-    const again = { run: now.trail.run(house.run.id), root }
-    const drafts = house.drafts([
-      house.entry('workspace_state_changed', root, 'protocol', {
-        workspace_id: root,
-        from_state: 'active',
-        to_state: 'closed',
-      }),
-    ])
-    unwrap(await again.run.append({ entries: drafts }))
-    for (let done = false; !done; ) {
-      const at = formatTimestamp(now.strict.take())
-      const result = unwrap(await now.trail.storage.compactRun(house.run.id, at))
-      done = result.done
-      if (!done) unwrap(await again.run.append({ entries: house.drafts(result.summaries) }))
-    }
+    const again = goingOn(house, now)
+    await again.end()
+    await compact(now.trail.storage, again, now)
     expect(names(made.profile, 'trail', 'runs', house.run.id)).toHaveLength(2)
     expectPrefix(await seen(again.run, []), { ...before, closed: (await seen(again.run, [])).closed })
     await expectSound(now.trail)
@@ -213,30 +180,20 @@ describe('files of runs', () => {
     await trail.close()
     const kept = readFileSync(join(profile, 'trail.index.db'))
     const now = await made.reopen()
-    const again = { ...made, ...now }
-    const compactor = now.trail.storage
-    const root = before.entries[0]!.workspace!
-    for (let done = false; !done; ) {
-      const at = formatTimestamp(now.strict.take())
-      const result = unwrap(await compactor.compactRun(script.run.id, at))
-      done = result.done
-      if (done) continue
-      unwrap(await now.trail.run(script.run.id).append({ entries: script.drafts(result.summaries) }))
-    }
-    unwrap(await compactor.reclaim())
+    await compact(now.trail.storage, goingOn(script, now), now)
+    unwrap(await now.trail.storage.reclaim())
     await now.trail.close()
     removeIndex(profile)
     writeFileSync(join(profile, 'trail.index.db'), kept)
-    const last = await again.reopen()
+    const last = await now.reopen()
     expectPrefix(await seen(last.trail.run(script.run.id), objects), before)
-    expect((await last.trail.run(script.run.id).model()).root).toBe(root)
+    expect((await last.trail.run(script.run.id).model()).root).toBe(script.root)
     await expectSound(last.trail)
   })
 
   test('W-TRAIL-27 a summary that never got onto the trail is proposed again, until it is there', async () => {
-    const made = await finishedRun()
-    const { trail, script } = made
-    const at = () => formatTimestamp(made.strict.take())
+    const { trail, script, strict } = await finishedRun()
+    const at = () => formatTimestamp(strict.take())
     const first = unwrap(await trail.storage.compactRun(script.run.id, at()))
     expect(first).toMatchObject({ done: false, moved: { records: 0 } })
     expect(first.summaries).toHaveLength(1)
@@ -298,20 +255,15 @@ describe('files of runs', () => {
     const made = await temporaryTrail()
     const { script } = await addRun(made, 4)
     await made.trail.close()
-    tamper(made.profile, records =>
-      records.map(record => {
-        if (record.kind !== 'entry' || record.seq !== 3) return record
-        const changed = edited(record, '"worker"', '"reader"')
-        return { ...changed, hash: sha256(changed.view) }
-      }),
+    tamper(
+      made.profile,
+      replaced(3, record => forged(record, '"worker"', '"reader"')),
     )
     const now = await made.reopen()
     const refused = await now.trail.storage.compactRun(script.run.id, formatTimestamp(now.strict.take()))
     expect(refused).toMatchObject({ ok: false, error: { code: 'trail_damaged' } })
-    expect(refused.violations?.[0]).toMatchObject({
-      event_type: 'integrity_violation',
-      body: { violation: 'hash_mismatch' },
-    })
+    const violation = { event_type: 'integrity_violation', body: { violation: 'hash_mismatch' } }
+    expect(refused.violations?.[0]).toMatchObject(violation)
     expect(names(made.profile, 'trail', 'runs')).toEqual([])
     expect(names(made.profile, 'trail', 'cold')).toEqual([])
   })
@@ -330,7 +282,19 @@ async function compactedRun(options: TestTrailOptions = {}) {
   const made = await finishedRun(options)
   const compactor = made.trail.storage
   await compact(compactor, made.script, made)
-  return { ...made, compactor, ended: made.strict.take() }
+  return { ...made, run: made.script.run.id, compactor, ended: made.strict.take() }
+}
+
+/** The same in the cold tier, since `moved`. */
+async function coldRun(options?: TestTrailOptions) {
+  const made = await compactedRun(options)
+  const moved = later(made.ended, RETENTION.warm)
+  unwrap(await made.compactor.expire(made.run, moved, RETENTION))
+  return { ...made, moved }
+}
+
+async function freeze({ trail, script }: Pick<Made, 'trail' | 'script'>, upTo: number): Promise<void> {
+  unwrap(await script.append(unwrap(await trail.storage.snapshot(script.run.id, 'snap', upTo))))
 }
 
 const later = (from: Ticks, milliseconds: number) => (from + milliseconds * 1000) as Ticks
@@ -338,9 +302,8 @@ const later = (from: Ticks, milliseconds: number) => (from + milliseconds * 1000
 describe('retention', () => {
   test('W-TRAIL-28 a run moves to the cold tier after its warm window, whole, and only a snapshot lets its entries go after the cold one', async () => {
     const made = await compactedRun()
-    const { trail, script, objects, compactor, ended, profile, clock } = made
+    const { trail, script, objects, run, compactor, ended, profile, clock } = made
     const before = await seen(script.run, objects)
-    const run = script.run.id
     expect(codeOf(await compactor.expire(run, later(ended, RETENTION.warm / 2), RETENTION))).toBe('retention_active')
     const moved = later(ended, RETENTION.warm)
     expect(unwrap(await compactor.expire(run, moved, RETENTION))).toBe(1)
@@ -352,42 +315,26 @@ describe('retention', () => {
     await expectSound(trail)
     // Its files are deletable once a snapshot covers them that is told of elsewhere.
     clock.set(later(moved, DAY))
-    const archive = Math.max(...(await archives(profile, run)))
+    const archive = Math.max(...archives(join(profile, 'trail', 'cold', run)))
     const late = later(moved, RETENTION.cold + DAY)
-    expect(codeOf(await trail.storage.deleteArchive(run, archive, later(moved, DAY), RETENTION))).toBe(
-      'retention_active',
-    )
-    expect(codeOf(await trail.storage.deleteArchive(run, archive, late, RETENTION))).toBe('retention_active')
-    const { seq } = await script.run.head()
-    unwrap(await script.append(unwrap(await trail.storage.snapshot(run, 'snap', seq))))
-    unwrap(await trail.storage.deleteArchive(run, archive, late, RETENTION))
-    let now = made as TestTrail
-    for (const time of ['live', 'reopened', 'with a new index']) {
-      const left = unwrap(await now.trail.run(run).query({ limit: 1000 })).entries
-      expect(
-        left.map(entry => entry.event_type),
-        time,
-      ).toEqual(expect.arrayContaining(['envelope_delivered', 'trail_snapshot_created']))
-      expect(
-        left.some(entry => entry.event_type === 'checkpoint_created'),
-        time,
-      ).toBe(false)
-      expect(await now.trail.run(run).object(objects[0]!), time).toBeUndefined()
-      await expectSound(now.trail)
-      await now.trail.close()
-      if (time !== 'live') removeIndex(profile)
-      now = await now.reopen()
-    }
+    for (const time of [later(moved, DAY), late])
+      expect(codeOf(await compactor.deleteArchive(run, archive, time, RETENTION))).toBe('retention_active')
+    await freeze(made, (await script.run.head()).seq)
+    unwrap(await compactor.deleteArchive(run, archive, late, RETENTION))
+    await throughRestarts(made, async ({ trail }, time) => {
+      const left = unwrap(await trail.run(run).query({ limit: 1000 })).entries.map(entry => entry.event_type)
+      expect(left, time).toEqual(expect.arrayContaining(['envelope_delivered', 'trail_snapshot_created']))
+      expect(left, time).not.toContain('checkpoint_created')
+      expect(await trail.run(run).object(objects[0]!), time).toBeUndefined()
+      await expectSound(trail)
+    })
   })
 
   test('W-TRAIL-28 what comes after a run went cold is compacted and goes there, too', async () => {
-    const made = await compactedRun()
-    const { trail, script, objects, compactor, ended } = made
-    const run = script.run.id
-    const moved = later(ended, RETENTION.warm)
-    unwrap(await compactor.expire(run, moved, RETENTION))
+    const made = await coldRun()
+    const { script, objects, run, compactor, moved } = made
     made.clock.set(later(moved, DAY))
-    unwrap(await script.append(unwrap(await trail.storage.snapshot(run, 'snap', 5))))
+    await freeze(made, 5)
     expect(codeOf(await compactor.expire(run, later(moved, DAY), RETENTION))).toBe('invalid_state')
     await compact(compactor, script, made)
     expect(unwrap(await compactor.expire(run, made.strict.take(), RETENTION))).toBe(1)
@@ -399,19 +346,17 @@ describe('retention', () => {
 
   test('W-TRAIL-28 a file that a crash kept beside the one that took its place does not go to the cold tier', async () => {
     const made = await compactedRun()
-    const { script, compactor, ended, profile } = made
-    const run = script.run.id
+    const { script, run, compactor, ended, profile } = made
     const warm = join(profile, 'trail', 'runs', run)
     const kept = join(temporaryFolder(), 'kept')
     cpSync(warm, kept, { recursive: true })
-    unwrap(await script.append(unwrap(await made.trail.storage.snapshot(run, 'snap', 5))))
+    await freeze(made, 5)
     await compact(compactor, script, made)
     expect(names(warm).some(name => names(kept).includes(name))).toBe(false)
     await made.trail.close()
     cpSync(kept, warm, { recursive: true })
     const now = await made.reopen()
-    const next = now.trail.storage
-    expect(unwrap(await next.expire(run, later(ended, RETENTION.warm), RETENTION))).toBe(1)
+    expect(unwrap(await now.trail.storage.expire(run, later(ended, RETENTION.warm), RETENTION))).toBe(1)
     expect(names(warm)).toEqual([])
     const cold = names(profile, 'trail', 'cold', run)
     expect(cold.filter(name => names(kept).includes(name))).toEqual([])
@@ -419,50 +364,36 @@ describe('retention', () => {
   })
 
   test('W-TRAIL-28 a run whose beginning and end were deleted has still ended, whichever index says so', async () => {
-    const made = await compactedRun()
-    const { script, compactor, ended, profile, clock } = made
-    const run = script.run.id
-    const moved = later(ended, RETENTION.warm)
-    unwrap(await compactor.expire(run, moved, RETENTION))
+    const made = await coldRun()
+    const { script, run, compactor, ended, moved, clock } = made
     clock.set(later(moved, DAY))
-    const { seq } = await script.run.head()
-    unwrap(await script.append(unwrap(await made.trail.storage.snapshot(run, 'snap', seq))))
+    await freeze(made, (await script.run.head()).seq)
     const late = later(moved, RETENTION.cold + DAY)
     expect(unwrap(await compactor.deleteExpired(run, late, RETENTION))).toBeGreaterThan(0)
     const summaryOf = async (trail: Trail) => (await trail.runs()).find(each => each.run === run)
     const { root, seq: head } = (await summaryOf(made.trail))!
-    let now = made as TestTrail
-    for (const time of ['live', 'reopened', 'with a new index']) {
-      expect(await summaryOf(now.trail), time).toMatchObject({ root: script.root, seq: head, ended: true })
-      const model = await now.trail.run(run).model()
-      expect([model.root, model.ended], time).toEqual([root, true])
-      const left = unwrap(await now.trail.run(run).query({ event_type: 'workspace_created' })).entries
+    const now = await throughRestarts(made, async ({ trail }, time) => {
+      expect(await summaryOf(trail), time).toMatchObject({ root: script.root, seq: head, ended: true })
+      expect(await trail.run(run).model(), time).toMatchObject({ root, ended: true })
+      const left = unwrap(await trail.run(run).query({ event_type: 'workspace_created' })).entries
       expect(left, time).toEqual([])
-      await expectSound(now.trail)
-      await now.trail.close()
-      if (time !== 'live') removeIndex(profile)
-      now = await now.reopen()
-    }
-    // Nothing but what follows an end is taken, and what is left of the run goes where the rest went.
-    const again = new ScriptedRun(now.trail, now.ids, now.strict, { run, root: script.root })
-    const created = again.entry('workspace_created', 'ws-late' as WorkspaceId, 'system', {
-      workspace_id: 'ws-late',
-      parent: script.root,
+      await expectSound(trail)
     })
-    expect(await again.append(created)).toMatchObject({ ok: false, error: { code: 'invalid_entry' } })
+    // Nothing but what follows an end is taken, and what is left of the run goes where the rest went.
+    const again = goingOn(script, now)
+    const [added, parent] = ['ws-late' as WorkspaceId, script.root]
+    const created = again.entry('workspace_created', added, 'system', { workspace_id: added, parent })
+    expect(codeOf(await again.append(created))).toBe('invalid_entry')
     const next = now.trail.storage
     await compact(next, again, now)
     expect(codeOf(await next.expire(run, later(ended, -DAY), RETENTION))).toBe('retention_active')
     expect(unwrap(await next.expire(run, late, RETENTION))).toBe(1)
     await expectSound(now.trail)
   })
-
-  async function archives(profile: string, run: RunId): Promise<number[]> {
-    return names(profile, 'trail', 'cold', run)
-      .flatMap(name => /^(\d+)\.zst$/.exec(name)?.[1] ?? [])
-      .map(Number)
-  }
 })
+
+/** The numbers of the archives in a folder. */
+const archives = (folder: string) => names(folder).flatMap(name => Number(/^(\d+)\.zst$/.exec(name)?.[1]) || [])
 
 async function openedCold(folder: string, trusted?: ReadonlySet<string>) {
   const opened = await openCold(folder, trusted ? { trusted } : {})
@@ -476,8 +407,7 @@ describe('the cold tier and its replica', () => {
   test('W-TRAIL-26 a run is read and verified from the cold tier or the replica alone, when all else is gone', async () => {
     const replica = temporaryFolder()
     const made = await compactedRun({ replica, signer: signer() })
-    const { script, objects, compactor, ended, house, profile, trail } = made
-    const run = script.run.id
+    const { script, objects, run, compactor, ended, house, profile, trail } = made
     const { script: second } = await addRun(made, 3)
     await compact(compactor, second, made)
     unwrap(await compactor.expire(run, later(ended, RETENTION.warm), RETENTION))
@@ -510,19 +440,12 @@ describe('the cold tier and its replica', () => {
   })
 
   test('W-TRAIL-16 an archive that is missing from a copy of the cold tier is found, by the head that is known there', async () => {
-    const made = await compactedRun()
-    const { script, compactor, ended, profile, trail } = made
-    const run = script.run.id
-    unwrap(await compactor.expire(run, later(ended, RETENTION.warm), RETENTION))
+    const { run, profile, trail } = await coldRun()
     await trail.close()
     const cold = join(temporaryFolder(), 'cold')
     cpSync(join(profile, 'trail', 'cold'), cold, { recursive: true })
-    const last = names(cold, run)
-      .filter(name => /^\d+\.zst$/.test(name))
-      .sort()
-      .at(-1)!
-    rmSync(join(cold, run, last))
-    rmSync(join(cold, run, last.replace('.zst', '.json.zst')))
+    const last = Math.max(...archives(join(cold, run)))
+    for (const ending of ['zst', 'json.zst']) rmSync(join(cold, run, `${last}.${ending}`))
     const { trail: alone } = await openedCold(cold)
     const [report] = (await alone.verifyAll()).runs
     expect(report!.findings.map(finding => finding.damage)).toContain('truncated')
@@ -537,10 +460,10 @@ describe('the cold tier and its replica', () => {
   test('W-TRAIL-26 without its replica nothing goes to the cold tier and nothing leaves the log; with it, the work goes on', async () => {
     const replica = join(temporaryFolder(), 'device')
     const made = await finishedRun({ replica })
-    const { trail, script, objects, compactor, profile } = { ...made, compactor: made.trail.storage }
+    const { trail, script, objects, profile } = made
+    const compactor = trail.storage
     const before = await seen(script.run, objects)
-    const at = () => formatTimestamp(made.strict.take())
-    const refused = await compactor.compactRun(script.run.id, at())
+    const refused = await compactor.compactRun(script.run.id, formatTimestamp(made.strict.take()))
     expect(refused).toMatchObject({ ok: false, error: { code: 'replica_unavailable', retryable: true } })
     expect(existsSync(replica)).toBe(false)
     expect(unwrap(await compactor.reclaim())).toBe(0)
@@ -569,7 +492,7 @@ describe('the cold tier and its replica', () => {
 
   test('W-TRAIL-26 a replica that cannot be written, or is full, changes nothing, and later gets everything', async () => {
     const disks = { ...memoryDisks(), replica: new FaultyFiles() }
-    const { store, trail, clock: strict, start } = await memoryTrail(disks, SIZES)
+    const { store, trail, clock: strict, at, start } = await memoryTrail(disks, SIZES)
     const { script, objects } = await addRun({ start }, 5)
     const before = await seen(script.run, objects)
     const compactor = trail.storage
@@ -580,7 +503,6 @@ describe('the cold tier and its replica', () => {
       await expectSound(trail)
       expectPrefix(await seen(script.run, objects), before)
     }
-    const at = () => formatTimestamp(strict.take())
     for (const fault of ['write', 'sync', 'folder', 'open'] as const) {
       disks.replica.fail(fault, { times: 1000 })
       await broken(() => compactor.compactRun(run, at()))
@@ -612,14 +534,12 @@ describe('the cold tier and its replica', () => {
 
   test('W-TRAIL-29 a damaged archive is read from the replica, and restored from it', async () => {
     const replica = temporaryFolder()
-    const made = await compactedRun({ replica })
-    const { script, objects, compactor, ended, profile } = made
-    const run = script.run.id
-    unwrap(await compactor.expire(run, later(ended, RETENTION.warm), RETENTION))
+    const made = await coldRun({ replica })
+    const { script, objects, run, profile } = made
     const before = await seen(script.run, objects)
     await made.trail.close()
     const folder = join(profile, 'trail', 'cold', run)
-    const files = names(folder).filter(name => /^\d+\.zst$/.test(name))
+    const files = archives(folder).map(number => `${number}.zst`)
     const good = new Map(files.map(name => [name, readFileSync(join(folder, name))]))
     // One is flipped, one is gone, and so is a blob.
     const [flipped, ...gone] = files
@@ -643,15 +563,12 @@ describe('the cold tier and its replica', () => {
 
   test('W-TRAIL-28 what was deleted does not come back from a replica that was away then, whichever copy has lost its manifest', async () => {
     const replica = temporaryFolder()
-    const made = await compactedRun({ replica })
-    const { script, compactor, ended, profile } = made
-    const run = script.run.id
-    unwrap(await compactor.expire(run, later(ended, RETENTION.warm), RETENTION))
+    const made = await coldRun({ replica })
+    const { script, run, ended, profile } = made
     const [here, there] = [join(profile, 'trail', 'cold', run), join(replica, run)]
     const records = '1.zst'
     const kept = readFileSync(join(there, records))
-    const late = later(ended, 2 * RETENTION.cold)
-    unwrap(await made.trail.storage.deleteArchive(run, 1, late, RETENTION))
+    unwrap(await made.trail.storage.deleteArchive(run, 1, later(ended, 2 * RETENTION.cold), RETENTION))
     const left = unwrap(await script.run.query({ limit: 1000 })).entries
     let now = made as TestTrail
     const losses: readonly (readonly [string, () => void, readonly string[]])[] = [
@@ -684,22 +601,19 @@ describe('the cold tier and its replica', () => {
   })
 
   test('W-TRAIL-26 records that a crash left without a manifest are not lost, and go with the next pass; a last copy stays', async () => {
-    const made = await compactedRun()
-    const { script, compactor, ended, profile } = made
-    const run = script.run.id
+    const made = await coldRun()
+    const { script, run, ended, moved, profile } = made
     const cold = join(profile, 'trail', 'cold', run)
-    unwrap(await compactor.expire(run, later(ended, RETENTION.warm), RETENTION))
-    const numbers = names(cold).flatMap(name => /^(\d+)\.zst$/.exec(name)?.[1] ?? [])
-    const [first] = numbers.map(Number).sort((a, b) => a - b)
-    const left = Math.max(...numbers.map(Number)) + 1
+    const first = Math.min(...archives(cold))
+    const left = Math.max(...archives(cold)) + 1
     // What a crash leaves that comes between the records and their manifest, and in the middle of one.
     cpSync(join(cold, `${first}.zst`), join(cold, `${left}.zst`))
     writeFileSync(join(cold, `${left}.json.zst.tmp`), 'half')
     const now = await made.reopen()
     expect(await now.trail.storage.restore()).toEqual({ restored: [], lost: [] })
-    const again = new ScriptedRun(now.trail, now.ids, now.strict, { run, root: script.root })
-    now.clock.set(later(ended, RETENTION.warm + DAY))
-    unwrap(await again.append(unwrap(await now.trail.storage.snapshot(run, 'snap', 5))))
+    const again = goingOn(script, now)
+    now.clock.set(later(moved, DAY))
+    await freeze({ ...now, script: again }, 5)
     await compact(now.trail.storage, again, now)
     expect(names(cold).filter(name => name.startsWith(`${left}.`))).toEqual([])
     expect(names(profile, 'trail', 'runs', run)).toContain(`${left + 1}.json.zst`)
@@ -717,12 +631,10 @@ describe('the cold tier and its replica', () => {
 
   test('W-TRAIL-29 without a replica, what a damaged archive held is missing from answers, and they say so', async () => {
     const made = await compactedRun()
-    const { script, profile } = made
-    const run = script.run.id
+    const { run, profile } = made
     await made.trail.close()
-    const folder = join(profile, 'trail', 'cold', run)
-    const [first] = names(folder).filter(name => /^\d+\.zst$/.test(name))
-    rmSync(join(folder, first!))
+    const first = `${archives(join(profile, 'trail', 'cold', run))[0]}.zst`
+    rmSync(join(profile, 'trail', 'cold', run, first))
     for (const index of ['kept', 'made anew']) {
       if (index !== 'kept') removeIndex(profile)
       const now = await made.reopen()
@@ -737,9 +649,8 @@ describe('the cold tier and its replica', () => {
 
   test('W-TRAIL-26 a replica that is named later is brought up to date, snapshots included', async () => {
     const made = await compactedRun()
-    const { script, objects, compactor, ended } = made
-    const run = script.run.id
-    unwrap(await script.append(unwrap(await made.trail.storage.snapshot(run, 'snap', 4))))
+    const { script, objects, run, compactor, ended } = made
+    await freeze(made, 4)
     await compact(compactor, script, made)
     unwrap(await compactor.expire(run, later(ended, RETENTION.warm), RETENTION))
     const before = await seen(script.run, objects)
@@ -758,9 +669,7 @@ describe('the cold tier and its replica', () => {
     const made = await finishedRun()
     const { script, objects, profile } = made
     const run = script.run.id
-    const compactor = made.trail.storage
-    const at = formatTimestamp(made.strict.take())
-    const { summaries } = unwrap(await compactor.compactRun(run, at))
+    const { summaries } = unwrap(await made.trail.storage.compactRun(run, formatTimestamp(made.strict.take())))
     unwrap(await script.append(...summaries))
     const before = await seen(script.run, objects)
     await made.trail.close()
@@ -778,15 +687,13 @@ describe('the cold tier and its replica', () => {
     expectPrefix(await seen(now.trail.run(run), objects), before)
     await expectSound(now.trail)
     const again = now.trail.storage
-    expect(unwrap(await again.compactRun(run, formatTimestamp(now.strict.take())))).toMatchObject({
-      done: true,
-      archived: 0,
-    })
+    const compacted = unwrap(await again.compactRun(run, formatTimestamp(now.strict.take())))
+    expect(compacted).toMatchObject({ done: true, archived: 0 })
     const ended = now.strict.take()
     unwrap(await again.expire(run, later(ended, RETENTION.warm), RETENTION))
     const { trail: alone } = await openedCold(join(profile, 'trail', 'cold'))
     expectPrefix(await seen(alone.run(run), objects), before)
-    unwrap(await now.trail.storage.deleteArchive(run, 1, later(ended, 2 * RETENTION.cold), RETENTION))
+    unwrap(await again.deleteArchive(run, 1, later(ended, 2 * RETENTION.cold), RETENTION))
     expect(names(folder).filter(name => name.startsWith('1.'))).toEqual(['1.json.zst'])
     await expectSound(now.trail)
   })
@@ -799,8 +706,7 @@ describe('the cold tier and its replica', () => {
         return sum + (statSync(path).isDirectory() ? sizeOf(path) : statSync(path).size)
       }, 0)
     const hot = segments(made.profile).reduce((sum, name) => sum + statSync(join(made.profile, 'trail', name)).size, 0)
-    const compactor = made.trail.storage
-    await compact(compactor, made.script, made)
+    await compact(made.trail.storage, made.script, made)
     const warm = ['runs', 'cold'].reduce((sum, name) => sum + sizeOf(join(made.profile, 'trail', name)), 0)
     expect(warm * 2).toBeLessThan(hot)
   })

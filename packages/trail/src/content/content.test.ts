@@ -11,6 +11,7 @@ import { describe, expect, test } from 'vitest'
 import type { StoredObject } from '../entry.ts'
 import { openTrail } from '../open-trail.ts'
 import { bytesInMemory } from '../testing/bytes.ts'
+import { recordsOf } from '../testing/steps.ts'
 import { temporaryFolder, temporaryTrail } from '../testing/temporary.ts'
 import { ContentCipher, isSealed, openObject, SEALINGS, type Sealing } from './cipher.ts'
 import { HmacKey } from './hmac.ts'
@@ -101,14 +102,8 @@ describe('objects', () => {
     const key = Buffer.from(hkdfSync('sha256', SECRET, '', 'parley content key trail', 32))
     const plain = Buffer.alloc(bytes.length - 24 - 16)
     const place = Buffer.from('run_1\no1\nmemory')
-    sodium.crypto_aead_xchacha20poly1305_ietf_decrypt(
-      plain,
-      null,
-      bytes.subarray(24),
-      place,
-      bytes.subarray(0, 24),
-      key,
-    )
+    const [nonce, box] = [bytes.subarray(0, 24), bytes.subarray(24)]
+    sodium.crypto_aead_xchacha20poly1305_ietf_decrypt(plain, null, box, place, nonce, key)
     expect(plain.toString()).toBe(MARKER)
   })
 
@@ -150,37 +145,27 @@ describe('objects', () => {
 
   test('another secret, or none, is told from damage', () => {
     const sealed = cipherOf('workspace').sealObject(stored('o1', '{"a":1}'))
-    expect(() => openObject(sealed, cipherOf('workspace', OTHER))).toThrow(
-      expect.objectContaining({
-        code: 'content_key_missing',
-        details: expect.objectContaining({ reason: 'other_secret' }),
-      }),
-    )
-    expect(() => openObject(sealed, undefined)).toThrow(
-      expect.objectContaining({
-        code: 'content_key_missing',
-        details: expect.objectContaining({ reason: 'no_secret' }),
-      }),
-    )
+    for (const [reason, cipher] of [
+      ['other_secret', cipherOf('workspace', OTHER)],
+      ['no_secret', undefined],
+    ] as const) {
+      const details = expect.objectContaining({ reason })
+      const missing = expect.objectContaining({ code: 'content_key_missing', details })
+      expect(() => openObject(sealed, cipher)).toThrow(missing)
+    }
   })
 })
 
 describe('a trail', () => {
+  const small = { id: 'small' as ObjectId, kind: 'memory', value: { text: MARKER }, scope: scopes[2]! }
   const large = { text: MARKER.repeat(Math.ceil((limits.objectInlineBytes * 2) / MARKER.length)) }
 
   async function written(sealing: Sealing, profile = temporaryFolder(), seed = 1) {
     const ids = new SeededIds(seed)
     const { trail, start, reopen } = await temporaryTrail({ profile, ids, cipher: cipherOf(sealing) })
     const script = await start()
-    unwrap(
-      await script.run.append({
-        entries: [],
-        objects: [
-          { id: 'small' as ObjectId, kind: 'memory', value: { text: MARKER }, scope: scopes[2]! },
-          { id: 'large' as ObjectId, kind: 'memory', value: large, scope: scopes[2]! },
-        ],
-      }),
-    )
+    const objects = [small, { ...small, id: 'large' as ObjectId, value: large }]
+    unwrap(await script.run.append({ entries: [], objects }))
     return { profile, trail, run: script.run, reopen }
   }
 
@@ -194,9 +179,7 @@ describe('a trail', () => {
       expect(trail.sealing).toBe(sealing)
       const again = trail.run(run.id)
       expect((await again.object('small' as ObjectId))?.value).toEqual({ text: MARKER })
-      const objects: unknown[] = []
-      for await (const record of again.replay()) if (!('event_type' in record)) objects.push(record)
-      expect(objects).toEqual([
+      expect((await recordsOf(again)).filter(record => !('event_type' in record))).toEqual([
         { id: 'small', kind: 'memory', value: { text: MARKER } },
         { id: 'large', kind: 'memory', value: large },
       ])
@@ -253,11 +236,8 @@ describe('a trail', () => {
     async content => {
       const here = await temporaryTrail({ signs: true, cipher: cipherOf('workspace') })
       const script = await here.start()
-      const object = { id: 'small' as ObjectId, kind: 'memory', value: { text: MARKER }, scope: scopes[2]! }
-      unwrap(await script.run.append({ entries: [], objects: [object] }))
-      unwrap(
-        await script.append(script.entry('checkpoint_rejected', script.root, 'protocol', { workspace: script.root })),
-      )
+      const entry = script.entry('checkpoint_rejected', script.root, 'protocol', { workspace: script.root })
+      unwrap(await script.appendWith([small], entry))
       const at = '2026-03-02T10:00:00.000000Z' as Timestamp
       const file = await buffer(unwrap(await here.trail.export(script.run.id, { at, content })))
       const there = await temporaryTrail({ ids: new SeededIds(2), cipher: cipherOf('workspace', OTHER) })
@@ -281,17 +261,13 @@ describe('a trail', () => {
     const { profile, trail } = await written('workspace')
     await trail.close()
     const before = bytesBelow(profile)
-    for (const sealing of SEALINGS)
-      await expect(openTrail(profile, { signer: null, cipher: cipherOf(sealing, OTHER) })).rejects.toMatchObject({
-        code: 'secret_mismatch',
-        message: expect.stringContaining('Restore'),
-      })
+    const opened = (cipher: ContentCipher) => openTrail(profile, { signer: null, cipher })
+    const refused = { code: 'secret_mismatch', message: expect.stringContaining('Restore') }
+    for (const sealing of SEALINGS) await expect(opened(cipherOf(sealing, OTHER))).rejects.toMatchObject(refused)
     expect(bytesBelow(profile)).toBe(before)
     // A mark that nobody can read is no reason to go on either.
     writeFileSync(join(profile, 'trail', KEY_MARK), '')
-    await expect(openTrail(profile, { signer: null, cipher: cipherOf('none') })).rejects.toMatchObject({
-      code: 'secret_mismatch',
-    })
+    await expect(opened(cipherOf('none'))).rejects.toMatchObject({ code: 'secret_mismatch' })
   })
 })
 

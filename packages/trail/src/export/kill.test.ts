@@ -33,10 +33,7 @@ const SOAK = process.env.PARLEY_SOAK !== undefined
 const SCRIPTS = join(import.meta.dirname, '..', 'testing')
 
 /** A script of ours in a process of its own, once it has said that it is ready. */
-async function started(
-  script: string,
-  args: readonly string[],
-): Promise<{ child: ChildProcess; output: () => string }> {
+async function started(script: string, args: readonly string[]) {
   const child = spawn(process.execPath, [...workerArguments(), join(SCRIPTS, script), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

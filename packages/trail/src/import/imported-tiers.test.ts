@@ -15,7 +15,7 @@ import { openCold } from '../open-cold.ts'
 import { ed25519Signer } from '../signing.ts'
 import { bytesInMemory } from '../testing/bytes.ts'
 import type { ScriptedRun } from '../testing/scripted-run.ts'
-import { AT, exported } from '../testing/steps.ts'
+import { AT, exported, recordsIn, recordsOf, sourceOf, throughRestarts } from '../testing/steps.ts'
 import { type TestTrail, temporaryFolder, temporaryTrail } from '../testing/temporary.ts'
 import type { Trail } from '../trail.ts'
 
@@ -39,35 +39,21 @@ async function sourceRun(): Promise<{ one: TestTrail; script: ScriptedRun; recor
   await script.end()
   const { seq } = await script.run.head()
   unwrap(await script.append(unwrap(await one.trail.storage.snapshot(script.run.id, 'theirs', seq))))
-  const records: StoredRecord[] = []
-  const source = await exported(one, script)
-  await verifyExport(bytesInMemory(source), {
-    take: async taken => {
-      for (const record of taken) if ('kind' in record) records.push(record)
-    },
-  })
-  return { one, script, records }
+  return { one, script, records: await recordsIn(await exported(one, script)) }
 }
 
 /** The run as it is exported where retention has deleted some of it. */
-async function exportedWithout(
-  script: ScriptedRun,
-  records: readonly StoredRecord[],
-  gone: (seq: number) => boolean,
-): Promise<Buffer> {
+async function exportedWithout(script: ScriptedRun, records: readonly StoredRecord[], gone: (seq: number) => boolean) {
   const entries = records.filter((each): each is StoredEntry => each.kind === 'entry' && gone(each.seq))
   const listed = entries.map(({ seq, hash, view }): Manifest['entries'][number] => {
     const { id, timestamp } = JSON.parse(view)
     const { workspace, localHash } = viewTail(view)!
     return { seq, id, timestamp, workspace, hash, local_hash: localHash ?? null, at: 0, length: 1 }
   })
-  const manifest = { deleted: true, entries: listed } as Manifest
-  const source = {
-    replay: async function* () {
-      yield* records.filter(each => !gone(each.seq))
-    },
-    tiers: { manifests: async () => [manifest] },
-  }
+  const source = sourceOf(
+    records.filter(each => !gone(each.seq)),
+    { deleted: true, entries: listed } as Manifest,
+  )
   const { seq, hash } = records.findLast((each): each is StoredEntry => each.kind === 'entry')!
   const head = { run: script.run.id, seq, hash }
   const keys = [{ key: signer().id, since: null, until: null }]
@@ -76,9 +62,7 @@ async function exportedWithout(
 }
 
 async function seqsOf(trail: Trail, script: ScriptedRun): Promise<number[]> {
-  const seqs: number[] = []
-  for await (const record of trail.run(script.run.id).replay()) if ('seq' in record) seqs.push(record.seq)
-  return seqs
+  return (await recordsOf(trail.run(script.run.id))).flatMap(record => ('seq' in record ? record.seq : []))
 }
 
 const names = (...path: string[]) => readdirSync(join(...path)).sort()
@@ -119,17 +103,13 @@ test.each(CASES)('W-TRAIL-29 an imported run that has holes %s goes through all 
   }
   let t = other
   const everywhere = async () => {
-    for (const opened of ['live', 'reopened', 'with a new index']) {
-      await sound(t.trail)
-      const summary = (await t.trail.runs()).find(each => each.run === run)
+    t = await throughRestarts(t, async ({ trail }, opened) => {
+      await sound(trail)
+      const summary = (await trail.runs()).find(each => each.run === run)
       expect(summary, opened).toMatchObject({ ...head, ended, root: script.root })
-      expect(await t.trail.run(run).head(), opened).toEqual(head)
-      expect((await t.trail.run(run).model()).ended, opened).toBe(ended)
-      await t.trail.close()
-      if (opened !== 'live')
-        for (const suffix of ['', '-wal', '-shm']) rmSync(join(t.profile, `trail.index.db${suffix}`), { force: true })
-      t = await t.reopen()
-    }
+      expect(await trail.run(run).head(), opened).toEqual(head)
+      expect((await trail.run(run).model()).ended, opened).toBe(ended)
+    })
   }
   await everywhere()
   const compacted = await t.trail.storage.compactRun(run, formatTimestamp(after(DAY)))
@@ -151,11 +131,8 @@ test.each(CASES)('W-TRAIL-29 an imported run that has holes %s goes through all 
   expect(await t.trail.storage.replicate()).toBe(0)
   const passed = await exported(t, script)
   const both = [...keys, t.trail.keys.at(-1)!.key]
-  expect(await verifyExport(bytesInMemory(passed), { keys: both })).toMatchObject({
-    sound: true,
-    head,
-    bridged: 17 - left.length,
-  })
+  const bridges = { sound: true, head, bridged: 17 - left.length }
+  expect(await verifyExport(bytesInMemory(passed), { keys: both })).toMatchObject(bridges)
   const cold = join(temporaryFolder(), 'cold')
   cpSync(join(t.profile, 'trail', 'cold'), cold, { recursive: true })
   for (const folder of [cold, replica]) {

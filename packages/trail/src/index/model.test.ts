@@ -1,5 +1,5 @@
 // Both kinds of rows against the plainest reading of the contract: a list of entries and a filter.
-import type { RunId, Ticks, WorkspaceId } from '@parley/core'
+import type { RunId, WorkspaceId } from '@parley/core'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { StoredEntry } from '../entry.ts'
@@ -139,13 +139,5 @@ describe.each(KINDS)('%s rows', kind => {
       }),
       { seed: 13, numRuns: 300 },
     )
-  })
-
-  it('find a range of time by a range of seq', async () => {
-    for (const [at, each] of known.entries()) {
-      const from = each.ticks as Ticks
-      const page = await index.select({ run: RUN, order: 'ascending', limit: 1, from, to: from }, bench.log.end.frame)
-      expect(page.entries.map(entry => entry.seq)).toEqual([at + 1])
-    }
   })
 })

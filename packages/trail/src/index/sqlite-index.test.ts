@@ -1,10 +1,10 @@
 // What only the index in a file can do: be found again, be found wanting, lose its thread.
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { Worker } from 'node:worker_threads'
 import type { RunId } from '@parley/core'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { sha256 } from '../run/chain.ts'
 import { Bench, RUN, type TestLog, TRAIL } from '../testing/log-fixture.ts'
 import type { TrailIndex } from './contract.ts'
@@ -61,14 +61,9 @@ describe('opening an index file', () => {
     log.add({}, { run: 'run_2' as RunId })
   })
 
-  it('makes one where there is none', async () => {
-    const index = bench.open()
-    expect(await index.opening()).toEqual(rebuilt('there was none'))
-    expect(await count(index)).toBe(3)
-  })
-
-  it('takes up one that is as far as the log', async () => {
-    await indexOnce()
+  it('makes one where there is none, and takes up one that is as far as the log', async () => {
+    await expectRebuilt('there was none')
+    await bench.closeIndexes()
     const index = bench.open()
     expect(await index.opening()).toEqual(current)
     expect(await count(index)).toBe(3)
@@ -92,15 +87,19 @@ describe('opening an index file', () => {
     await empty.remove()
   })
 
+  async function expectRebuilt(reason: string): Promise<void> {
+    const index = bench.open()
+    expect(await index.opening()).toEqual(rebuilt(reason))
+    expect(await count(index)).toBe(3)
+  }
+
   it.each([
     ['no database', () => writeFileSync(bench.file, 'garbage, '.repeat(1000))],
     ['an empty file', () => writeFileSync(bench.file, '')],
     ['a database of something else', () => overwrite('CREATE TABLE recipes (name TEXT)')],
   ])('makes it again when it is %s', async (_, damage) => {
     damage()
-    const index = bench.open()
-    expect(await index.opening()).toEqual(rebuilt('it was damaged'))
-    expect(await count(index)).toBe(3)
+    await expectRebuilt('it was damaged')
   })
 
   it('makes it again when its inside is damaged', async () => {
@@ -108,9 +107,7 @@ describe('opening an index file', () => {
     const bytes = readFileSync(bench.file)
     bytes.fill(0xff, 4096)
     writeFileSync(bench.file, bytes)
-    const index = bench.open()
-    expect(await index.opening()).toEqual(rebuilt('it was damaged'))
-    expect(await count(index)).toBe(3)
+    await expectRebuilt('it was damaged')
   })
 
   it.each([
@@ -120,25 +117,19 @@ describe('opening an index file', () => {
   ])('makes it again when it is of another version: %s', async (_, sql) => {
     await indexOnce()
     change(sql)
-    const index = bench.open()
-    expect(await index.opening()).toEqual(rebuilt('it was of another version'))
-    expect(await count(index)).toBe(3)
+    await expectRebuilt('it was of another version')
   })
 
   it('has another version wherever its tables are others', () => {
     const digest = 'a350433b281b59fd9f892f2073ff69cad7203a37b4b88f1f42f2fc9141dfe487'
-    expect([SCHEMA_VERSION, sha256(SCHEMA)], 'new tables need a new SCHEMA_VERSION, then a new line here').toEqual([
-      3,
-      digest,
-    ])
+    const say = 'new tables need a new SCHEMA_VERSION, then a new line here'
+    expect([SCHEMA_VERSION, sha256(SCHEMA)], say).toEqual([3, digest])
   })
 
   it('makes it again when it is of another trail', async () => {
     await indexOnce()
     change("UPDATE meta SET trail = 'cd'")
-    const index = bench.open()
-    expect(await index.opening()).toEqual(rebuilt('it was of another trail'))
-    expect(await count(index)).toBe(3)
+    await expectRebuilt('it was of another trail')
   })
 
   it('survives the loss of its thread in the middle of building', async () => {
@@ -315,6 +306,32 @@ describe('a process with an index', () => {
 })
 
 describe('archives that an index did not hear of', () => {
+  /** All of the run, without a word about what cannot be read. */
+  async function whole(index: TrailIndex) {
+    const page = await index.select({ run: RUN, order: 'ascending', limit: 9 }, log.end.frame)
+    expect(page.partial).toBeUndefined()
+    return page.entries
+  }
+
+  /** A log whose first two entries are in an archive alone. */
+  function archived(): void {
+    const entries = [...log.add({}), ...log.add({})]
+    log.rotate()
+    log.add({})
+    log.archive(1, entries)
+    log.segments.delete(1)
+    bench.save()
+    // The disk is then the test's.
+    vi.spyOn(bench, 'save').mockImplementation(() => {})
+    onTestFinished(() => void vi.restoreAllMocks())
+  }
+
+  async function expectUnreadable(index: TrailIndex): Promise<void> {
+    const page = await index.select({ run: RUN, order: 'ascending', limit: 9 }, log.end.frame)
+    expect(page.entries.map(entry => entry.seq)).toEqual([3])
+    expect(page.partial).toContainEqual('archive 1, byte 0: the archive cannot be read any further')
+  }
+
   it('are taken in when it is opened again', async () => {
     const entries = [...log.add({}), ...log.add({}), ...log.add({})]
     log.rotate()
@@ -326,9 +343,7 @@ describe('archives that an index did not hear of', () => {
     await count(index)
     for (const entry of entries.slice(1)) log.flip(1, log.find(1, `"id":"en_${RUN}_${entry.seq}"`) + 8)
     bench.save()
-    const page = await index.select({ run: RUN, order: 'ascending', limit: 9 }, log.end.frame)
-    expect(page.entries.slice(0, 3)).toEqual(entries)
-    expect(page.partial).toBeUndefined()
+    expect((await whole(index)).slice(0, 3)).toEqual(entries)
   })
 
   it('are forgotten when they were deleted meanwhile', async () => {
@@ -341,57 +356,31 @@ describe('archives that an index did not hear of', () => {
     log.deleteArchive(1)
     const index = bench.open()
     expect(await count(index)).toBe(1)
-    const page = await index.select({ run: RUN, order: 'ascending', limit: 9 }, log.end.frame)
-    expect(page.partial).toBeUndefined()
+    expect(await whole(index)).toHaveLength(1)
   })
 
   it('are tried again when they could not be read', async () => {
-    const entries = [...log.add({}), ...log.add({})]
-    log.rotate()
-    log.add({})
-    log.archive(1, entries)
-    log.segments.delete(1)
-    bench.save()
+    archived()
     const archive = `${bench.folder}/cold/${RUN}/1.zst`
-    const aside = `${bench.file}.aside`
-    copyFileSync(archive, aside)
+    const good = readFileSync(archive)
     writeFileSync(archive, 'not compressed')
-    const save = vi.spyOn(bench, 'save').mockImplementation(() => {})
-    const index = bench.open()
-    const page = await index.select({ run: RUN, order: 'ascending', limit: 9 }, log.end.frame)
-    expect(page.entries.map(entry => entry.seq)).toEqual([3])
-    expect(page.partial).toContainEqual('archive 1, byte 0: the archive cannot be read any further')
+    await expectUnreadable(bench.open())
     await bench.closeIndexes()
-    copyFileSync(aside, archive)
-    const again = await bench.open().select({ run: RUN, order: 'ascending', limit: 9 }, log.end.frame)
-    expect(again.entries.map(entry => entry.seq)).toEqual([1, 2, 3])
-    expect(again.partial).toBeUndefined()
-    save.mockRestore()
+    writeFileSync(archive, good)
+    expect((await whole(bench.open())).map(entry => entry.seq)).toEqual([1, 2, 3])
   })
 
   it.each(['1.zst', '1.json'])('are read as soon as the disk gives %s again', async name => {
-    const entries = [...log.add({}), ...log.add({})]
-    log.rotate()
-    log.add({})
-    log.archive(1, entries)
-    log.segments.delete(1)
-    bench.save()
+    archived()
     const file = `${bench.folder}/cold/${RUN}/${name}`
     const aside = `${bench.file}.aside`
     renameSync(file, aside)
     // Reading it fails with a system error, as on a disk that fails.
     mkdirSync(file)
-    const save = vi.spyOn(bench, 'save').mockImplementation(() => {})
     const index = bench.open()
-    const whole = { run: RUN, order: 'ascending', limit: 9 } as const
-    const page = await index.select(whole, log.end.frame)
-    expect(page.entries.map(entry => entry.seq)).toEqual([3])
-    expect(page.partial).toContainEqual('archive 1, byte 0: the archive cannot be read any further')
+    await expectUnreadable(index)
     rmdirSync(file)
     renameSync(aside, file)
-    const again = await index.select(whole, log.end.frame)
-    expect(again.entries.map(entry => entry.seq)).toEqual([1, 2, 3])
-    expect(again.partial).toBeUndefined()
-    save.mockRestore()
+    expect((await whole(index)).map(entry => entry.seq)).toEqual([1, 2, 3])
   })
 })

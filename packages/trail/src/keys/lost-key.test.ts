@@ -1,7 +1,7 @@
 // A key that is lost, damaged or exchanged is refused and never replaced: a new one would be another identity.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Timestamp } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { keyProblem, profileKey, profileSigner } from '../key-file.ts'
@@ -34,7 +34,7 @@ async function opened(profile: string): Promise<string> {
 
 type Used = Awaited<ReturnType<typeof used>>
 
-async function otherKey(name: 'alp_key.pem' | 'alp_key.pub'): Promise<Buffer> {
+async function otherKey(name: string): Promise<Buffer> {
   const other = temporaryFolder()
   await profileSigner(other)
   return readFileSync(join(other, 'alp', 'secrets', name))
@@ -47,87 +47,43 @@ function identityFiles({ profile, list }: Used): unknown {
   return files.map(file => [file, statSync(file).isFile() && readFileSync(file, 'utf8'), statSync(file).mtimeMs])
 }
 
-const DAMAGE: readonly (readonly [string, string, (used: Used) => void | Promise<void>])[] = [
-  ['is empty', 'key_unusable', ({ key }) => writeFileSync(key, '')],
-  ['is no key', 'key_unusable', ({ key }) => writeFileSync(key, 'garbage')],
-  [
-    'is a folder',
-    'key_unusable',
-    ({ key }) => {
-      rmSync(key)
-      mkdirSync(key)
-    },
-  ],
-  [
-    'is a pipe',
-    'key_unusable',
-    ({ key }) => {
-      rmSync(key)
-      execFileSync('mkfifo', [key])
-    },
-  ],
-  [
-    'has a pipe as its public file',
-    'key_unusable',
-    ({ pub }) => {
-      rmSync(pub)
-      execFileSync('mkfifo', [pub])
-    },
-  ],
-  ['is cut off', 'key_unusable', ({ key }) => writeFileSync(key, readFileSync(key).subarray(0, 60))],
-  ['is gone', 'key_missing', ({ key }) => rmSync(key)],
-  [
-    'is gone, and only the list knows of it',
-    'key_missing',
-    ({ key, pub }) => {
-      rmSync(key)
-      rmSync(pub)
-    },
-  ],
-  [
-    'is gone, and only the public file knows of it',
-    'key_missing',
-    ({ key, list }) => {
-      rmSync(key)
-      rmSync(list)
-    },
-  ],
-  ['is another one', 'key_mismatch', async ({ key }) => writeFileSync(key, await otherKey('alp_key.pem'))],
-  [
-    'is another one, and the public file is gone',
-    'key_mismatch',
-    async ({ key, pub }) => {
-      writeFileSync(key, await otherKey('alp_key.pem'))
-      rmSync(pub)
-    },
-  ],
-  [
-    'is another one, and the list is gone',
-    'key_mismatch',
-    async ({ key, list }) => {
-      writeFileSync(key, await otherKey('alp_key.pem'))
-      rmSync(list)
-    },
-  ],
-  [
-    'has a public file of another one',
-    'key_mismatch',
-    async ({ pub }) => writeFileSync(pub, await otherKey('alp_key.pub')),
-  ],
-  [
-    'has a public file that nobody can confirm',
-    'key_mismatch',
-    ({ pub, list }) => {
-      writeFileSync(pub, 'garbage')
-      rmSync(list)
-    },
-  ],
-]
+/** What may become of a file. */
+const FATES = {
+  gone: () => {},
+  empty: file => writeFileSync(file, ''),
+  garbage: file => writeFileSync(file, 'garbage'),
+  cut: (file, was) => writeFileSync(file, was.subarray(0, 60)),
+  folder: file => mkdirSync(file),
+  pipe: file => void execFileSync('mkfifo', [file]),
+  other: async file => writeFileSync(file, await otherKey(basename(file))),
+} satisfies Record<string, (file: string, was: Buffer) => void | Promise<void>>
 
-describe.each(DAMAGE)('a key that %s', (_what, code, damage) => {
+type Damage = Partial<Record<'key' | 'pub' | 'list', keyof typeof FATES>>
+
+describe.each<[string, string, Damage]>([
+  ['is empty', 'key_unusable', { key: 'empty' }],
+  ['is no key', 'key_unusable', { key: 'garbage' }],
+  ['is a folder', 'key_unusable', { key: 'folder' }],
+  ['is a pipe', 'key_unusable', { key: 'pipe' }],
+  ['has a pipe as its public file', 'key_unusable', { pub: 'pipe' }],
+  ['is cut off', 'key_unusable', { key: 'cut' }],
+  ['is gone', 'key_missing', { key: 'gone' }],
+  ['is gone, and only the list knows of it', 'key_missing', { key: 'gone', pub: 'gone' }],
+  ['is gone, and only the public file knows of it', 'key_missing', { key: 'gone', list: 'gone' }],
+  ['is another one', 'key_mismatch', { key: 'other' }],
+  ['is another one, and the public file is gone', 'key_mismatch', { key: 'other', pub: 'gone' }],
+  ['is another one, and the list is gone', 'key_mismatch', { key: 'other', list: 'gone' }],
+  ['has a public file of another one', 'key_mismatch', { pub: 'other' }],
+  ['has a public file that nobody can confirm', 'key_mismatch', { pub: 'garbage', list: 'gone' }],
+])('a key that %s', (_what, code, damage) => {
   test('is refused, with what to do, and no file is touched', async () => {
     const profile = await used()
-    await damage(profile)
+    for (const [name, fate] of Object.entries(damage)) {
+      const file = profile[name as keyof Damage]
+      const was = readFileSync(file)
+      rmSync(file)
+      await FATES[fate](file, was)
+    }
     const before = identityFiles(profile)
     const restored = { code, message: expect.stringMatching(/backup.*another profile|from a backup/s) }
     await expect(opened(profile.profile)).rejects.toMatchObject(restored)

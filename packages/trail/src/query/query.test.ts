@@ -4,28 +4,25 @@ import { ManualClock, SeededIds, type Ticks, unwrap, type WorkspaceId } from '@p
 import { expect, onTestFinished, test } from 'vitest'
 import type { Entry } from '../entry.ts'
 import type { TrailStore } from '../store/store.ts'
-import { memoryDisks, openMemoryStore } from '../testing/memory/open-memory.ts'
+import { openMemoryStore } from '../testing/memory/open-memory.ts'
 import { ScriptedRun } from '../testing/scripted-run.ts'
+import { memoryTrail } from '../testing/steps.ts'
 import { Trail } from '../trail.ts'
 import { CausalOrder } from './causality.ts'
 import { views } from './views.ts'
 
 async function scripted(): Promise<{ script: ScriptedRun; a: WorkspaceId; b: WorkspaceId }> {
-  const trail = new Trail({ store: await openMemoryStore(memoryDisks()) })
+  const { trail, start } = await memoryTrail()
   onTestFinished(() => trail.close())
-  const script = await ScriptedRun.start(trail, new SeededIds(7), new ManualClock())
+  const script = await start()
   return { script, a: await script.workspace(), b: await script.workspace() }
 }
 
 async function gate(script: ScriptedRun, workspace: WorkspaceId, user: string): Promise<void> {
   const gate_id = script.id('gate')
-  const body = { gate_id, gate_type: 'integration', workspace } as const
-  unwrap(await script.append(script.entry('gate_triggered', workspace, 'protocol', body)))
-  unwrap(
-    await script.append(
-      script.entry('gate_resolved', workspace, user, { gate_id, gate_type: 'integration', actor: user }),
-    ),
-  )
+  const body = { gate_id, gate_type: 'integration' } as const
+  unwrap(await script.append(script.entry('gate_triggered', workspace, 'protocol', { ...body, workspace })))
+  unwrap(await script.append(script.entry('gate_resolved', workspace, user, { ...body, actor: user })))
 }
 
 test('W-TRAIL-22 every view flags the recoveries, also one that is filtered by a person', async () => {
@@ -138,10 +135,8 @@ test('W-TRAIL-21 a watch ends when it is told to, also while it waits, and sees 
 })
 
 test('W-TRAIL-21 a watch of a run that was released since delivers what is appended to it afterwards', async () => {
-  const store = await openMemoryStore()
-  const trail = new Trail({ store })
-  const [ids, clock] = [new SeededIds(1), new ManualClock(START)]
-  const script = await ScriptedRun.start(trail, ids, clock)
+  const { store, trail, ids, clock, start } = await memoryTrail()
+  const script = await start()
   const watching = script.run.watch({})
   const seen = async () => (await watching.next()).value.entries.map((entry: { seq: number }) => entry.seq)
   expect(await seen()).toEqual([1])

@@ -8,7 +8,7 @@ import { SEGMENT_HEADER } from '../log/segment.ts'
 import { ed25519Signer } from '../signing.ts'
 import type { ScriptedRun } from '../testing/scripted-run.ts'
 import { recordsOf } from '../testing/steps.ts'
-import { tamper } from '../testing/tamper.ts'
+import { replaced, tamper } from '../testing/tamper.ts'
 import { type TestTrail, temporaryTrail } from '../testing/temporary.ts'
 import type { TrailState } from './run-state.ts'
 import type { RunTrail } from './run-trail.ts'
@@ -88,22 +88,20 @@ test('a run that is asked for something before it is replayed reads only what ca
 })
 
 describe('a state is refused', () => {
-  test.each<readonly [string, (state: TrailState) => TrailState]>([
-    [
-      'that ends behind the log',
-      state => ({ ...state, chain: { ...state.chain, seq: 999 }, objects: { count: 0, loose: 0, last: undefined } }),
-    ],
-    ['whose last entry is another one', state => ({ ...state, chain: { ...state.chain, hash: '0'.repeat(64) } })],
-    ['that knows of objects which the log has lost', state => ({ ...state, objects: { ...state.objects, loose: 2 } })],
-    [
-      'whose newest object is another one',
-      state => ({ ...state, objects: { ...state.objects, last: 'obj_other' as ObjectId } }),
-    ],
-  ])('%s', async (_what, change) => {
+  const none = { count: 0, loose: 0, last: undefined }
+
+  test.each<readonly [string, Partial<TrailState['chain']>, Partial<TrailState['objects']>]>([
+    ['that ends behind the log', { seq: 999 }, none],
+    ['whose last entry is another one', { hash: '0'.repeat(64) }, {}],
+    ['that knows of objects which the log has lost', {}, { loose: 2 }],
+    ['whose newest object is another one', {}, { last: 'obj_other' as ObjectId }],
+  ])('%s', async (_what, chain, objects) => {
     const { first, script, states } = await history()
     const { trail } = await first.reopen()
     const run = trail.run(script.run.id)
-    expect(await run.resume(change(structuredClone(states.at(-1)!)))).toBe(false)
+    const kept = structuredClone(states.at(-1)!)
+    const changed = { ...kept, chain: { ...kept.chain, ...chain }, objects: { ...kept.objects, ...objects } }
+    expect(await run.resume(changed)).toBe(false)
     // Nothing has changed: the run is read from its beginning.
     expect(await run.head()).toEqual(await script.run.head())
     expect(run.state()).toEqual(states.at(-1))
@@ -178,12 +176,9 @@ describe('verification behind a kept state', () => {
     const kept = keptBy(script.run)
     await script.checkpoint(worker)
     await first.trail.close()
-    tamper(first.profile, records =>
-      records.map(record => {
-        if (record.kind !== 'entry' || record.seq <= kept.chain.seq) return record
-        const { signature: _signature, signer: _signer, ...unsigned } = record
-        return unsigned
-      }),
+    tamper(
+      first.profile,
+      replaced(kept.chain.seq + 1, ({ signature: _signature, signer: _signer, ...unsigned }) => unsigned),
     )
     const { trail } = await first.reopen()
     const { findings } = await trail.run(script.run.id).verify({ behind: kept.chain })

@@ -3,7 +3,7 @@
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { ManualClock, SeededIds, type Ticks, unwrap } from '@parley/core'
+import { unwrap } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { DiskFiles } from '../log/disk-files.ts'
 import type { LogFile } from '../log/files.ts'
@@ -11,7 +11,7 @@ import { openSegmentStore } from '../open-trail.ts'
 import { RunTrail } from '../run/run-trail.ts'
 import { memoryDisks, openMemoryStore } from '../testing/memory/open-memory.ts'
 import { ScriptedRun } from '../testing/scripted-run.ts'
-import { filledTrail } from '../testing/steps.ts'
+import { filledTrail, memoryTrail, recordsOf } from '../testing/steps.ts'
 import { type TestTrail, temporaryTrail } from '../testing/temporary.ts'
 import { Trail } from '../trail.ts'
 
@@ -48,10 +48,6 @@ function readOnly<Read>(path: string, read: (file: LogFile) => Read): Read {
   }
 }
 
-async function drained(records: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of records);
-}
-
 const losses = [
   ['its end', 'seq > 10', 10],
   ['a part of its middle', 'seq BETWEEN 10 AND 20', COUNT],
@@ -66,13 +62,10 @@ for (const [what, condition, head] of losses) {
     const run = trail.run(script.run.id)
     expect(await run.head()).toMatchObject({ seq: COUNT })
     expect(await trail.runs()).toMatchObject([{ run: script.run.id, seq: COUNT, entries: COUNT }])
-    const replayed: number[] = []
-    for await (const record of run.replay()) if ('seq' in record) replayed.push(record.seq)
+    const replayed = (await recordsOf(run)).flatMap(record => ('seq' in record ? record.seq : []))
     expect(replayed).toEqual(Array.from({ length: COUNT }, (_, index) => index + 1))
-    const page = unwrap(await run.query({ limit: 1000 }))
-    expect(page.entries).toHaveLength(COUNT)
-    const { findings } = await run.verify()
-    expect(findings).toEqual([])
+    expect(unwrap(await run.query({ limit: 1000 })).entries).toHaveLength(COUNT)
+    expect((await run.verify()).findings).toEqual([])
   })
 }
 
@@ -86,8 +79,10 @@ test('a run that cannot be read as far as the log goes is not gone on with', asy
   }
   const damaged = { code: 'trail_damaged', message: expect.stringContaining(`up to entry ${COUNT}`) }
   await expect(new RunTrail(script.run.id, store).head()).rejects.toMatchObject(damaged)
-  const reading = new RunTrail(script.run.id, store).replay({ sound: true })
-  await expect(drained(reading)).rejects.toMatchObject(damaged)
+  const reading = async () => {
+    for await (const _ of new RunTrail(script.run.id, store).replay({ sound: true }));
+  }
+  await expect(reading()).rejects.toMatchObject(damaged)
 })
 
 test('whoever believes something else than the log holds is refused once, and then reads it', async () => {
@@ -125,9 +120,8 @@ test('heads files that are missing or damaged cost time and nothing else', async
 })
 
 test('segments grow with what they were used for, not with what failed, and leave nothing behind', async () => {
-  const disks = memoryDisks()
-  const trail = new Trail({ store: await openMemoryStore(disks) })
-  const script = await ScriptedRun.start(trail, new SeededIds(1), new ManualClock(1_000_000 as Ticks))
+  const { disks, trail, start } = await memoryTrail()
+  const script = await start()
   const worker = await script.workspace()
   for (let fault = 0; fault < 20; fault++) {
     disks.trail.fail('sync', { times: 9 })
@@ -137,13 +131,8 @@ test('segments grow with what they were used for, not with what failed, and leav
   }
   await script.checkpoint(worker)
   await script.checkpoint(worker)
-  const sizes = disks.trail
-    .list('')
-    .filter(name => name.endsWith('.seg'))
-    .map(name => {
-      const file = disks.trail.open(name, 'reading')
-      return file.size
-    })
+  const names = disks.trail.list('').filter(name => name.endsWith('.seg'))
+  const sizes = names.map(name => disks.trail.open(name, 'reading').size)
   expect(sizes.length).toBeLessThanOrEqual(3)
   expect(Math.max(...sizes)).toBeLessThanOrEqual(16 * 1024 * 1024)
   await trail.close()
@@ -152,8 +141,8 @@ test('segments grow with what they were used for, not with what failed, and leav
 test('a segment is laid out with a small part of what the disk has left', async () => {
   const disks = memoryDisks()
   disks.trail.capacity = 4 * 1024 * 1024
-  const trail = new Trail({ store: await openMemoryStore(disks) })
-  await ScriptedRun.start(trail, new SeededIds(1), new ManualClock(1_000_000 as Ticks))
+  const { trail, start } = await memoryTrail(disks)
+  await start()
   expect(disks.trail.free()).toBeGreaterThan(3 * 1024 * 1024)
   await trail.close()
 })
@@ -168,9 +157,8 @@ test('what is on a disk that cannot be written any more can still be read', asyn
 })
 
 test('a segment that was given up and could not be removed is no part of the log', async () => {
-  const disks = memoryDisks()
-  const trail = new Trail({ store: await openMemoryStore(disks) })
-  const script = await ScriptedRun.start(trail, new SeededIds(1), new ManualClock(1_000_000 as Ticks))
+  const { disks, trail, start } = await memoryTrail()
+  const script = await start()
   const worker = await script.workspace()
   // The sync of the segment, and that of the first frame in the next one; laying out the next one succeeds.
   disks.trail.fail('sync')

@@ -14,15 +14,19 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { expect } from 'vitest'
-import type { Entry, TrailObject } from '../entry.ts'
+import type { Manifest } from '../archive/manifest.ts'
+import type { Entry, StoredRecord, TrailObject } from '../entry.ts'
 import type { ExportContent } from '../export/format.ts'
+import { type VerifyExportOptions, verifyExport } from '../export/verify-export.ts'
 import type { TrailState } from '../run/run-state.ts'
 import type { RunTrail } from '../run/run-trail.ts'
 import type { StorageManager } from '../storage/manager.ts'
 import type { MoveProgress } from '../store/store.ts'
 import { Trail } from '../trail.ts'
+import { bytesInMemory } from './bytes.ts'
 import { type MemoryDisks, type MemoryStoreOptions, memoryDisks, openMemoryStore } from './memory/open-memory.ts'
 import { ScriptedRun } from './scripted-run.ts'
+import { removeIndex } from './tamper.ts'
 import { type TestTrail, temporaryTrail } from './temporary.ts'
 
 export const AT = '2026-03-02T10:00:00.000000Z' as Timestamp
@@ -74,6 +78,49 @@ export async function mailRun(t: Pick<TestTrail, 'start'>) {
   await script.state(worker, 'integrating', 'closed', { trigger: 'integration_succeeded' } as never)
   await script.end()
   return { script, worker, run: script.run.id }
+}
+
+/** A run that a trail holds already, to be added to: after a restart, or once it was released. */
+export function goingOn(
+  { run: { id: run }, root }: Pick<ScriptedRun, 'run' | 'root'>,
+  { trail, ids, strict }: Pick<TestTrail, 'trail' | 'ids' | 'strict'>,
+): ScriptedRun {
+  return new ScriptedRun(trail, ids, strict, { run, root })
+}
+
+/** Looks at a trail as it is, after a restart, and after another one whose index has to be made anew. */
+export async function throughRestarts(
+  made: TestTrail,
+  look: (now: TestTrail, time: string) => Promise<void>,
+): Promise<TestTrail> {
+  let now = made
+  for (const time of ['live', 'reopened', 'with a new index']) {
+    if (time !== 'live') {
+      await now.trail.close()
+      if (time !== 'reopened') removeIndex(made.profile)
+      now = await now.reopen()
+    }
+    await look(now, time)
+  }
+  return now
+}
+
+/** The records in an exported file. */
+export async function recordsIn(file: Buffer): Promise<StoredRecord[]> {
+  const records: StoredRecord[] = []
+  const take: VerifyExportOptions['take'] = async taken => {
+    for (const record of taken) if ('kind' in record) records.push(record)
+  }
+  await verifyExport(bytesInMemory(file), { take })
+  return records
+}
+
+/** What can be exported: these records, and what manifests tell of others. */
+export function sourceOf(records: readonly StoredRecord[], ...manifests: readonly Manifest[]) {
+  const replay = async function* () {
+    yield* records
+  }
+  return { replay, tiers: { manifests: async () => manifests } }
 }
 
 export async function exported(

@@ -8,6 +8,7 @@ import { FRAME_HEADER, frameRecords, sealFrame } from '../log/frame.ts'
 import { readRecord, recordBound, writeRecord } from '../log/record.ts'
 import { SEGMENT_HEADER } from '../log/segment.ts'
 import { walkFrames } from '../log/walk.ts'
+import { sha256 } from '../run/chain.ts'
 
 export interface TamperOptions {
   /** Leave the index as it is, or remove it so that it is made anew. */
@@ -35,10 +36,12 @@ export function tamper(
   })
   writeFileSync(first!, Buffer.concat([header, ...frames]))
   for (const file of others) rmSync(file)
-  if (!options.keepIndex) {
-    for (const suffix of ['', '-wal', '-shm']) rmSync(join(profile, `trail.index.db${suffix}`), { force: true })
-  }
+  if (!options.keepIndex) removeIndex(profile)
   if (options.removeHeads) rmSync(join(folder, 'heads'), { recursive: true, force: true })
+}
+
+export function removeIndex(profile: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(profile, `trail.index.db${suffix}`), { force: true })
 }
 
 function recordsOf(bytes: Buffer): StoredRecord[] {
@@ -54,4 +57,16 @@ function recordsOf(bytes: Buffer): StoredRecord[] {
 export function edited(record: StoredRecord, from: string, to: string): StoredEntry {
   if (record.kind !== 'entry' || !record.view.includes(from)) throw new Error(`'${from}' is not in the record`)
   return { ...record, view: record.view.replace(from, to) }
+}
+
+/** The entry with a changed text and a hash that fits it again, as somebody would do it who knows how. */
+export function forged(record: StoredRecord, from: string, to: string): StoredEntry {
+  const changed = edited(record, from, to)
+  return { ...changed, hash: sha256(changed.view) }
+}
+
+/** All records, the entry with this number changed. */
+export function replaced(seq: number, change: (entry: StoredEntry) => StoredRecord) {
+  return (records: readonly StoredRecord[]): StoredRecord[] =>
+    records.map(record => (record.kind === 'entry' && record.seq === seq ? change(record) : record))
 }

@@ -90,6 +90,14 @@ describe('the faulty twin of the file layer', () => {
   })
 })
 
+/** A log, and an index over it on a disk of its own; `again` opens it once more. */
+function indexed() {
+  const log = new TestLog()
+  const disk = new IndexDisk()
+  const again = () => new MemoryIndex({ reader: log, trail: TRAIL, end: log.end, disk })
+  return { log, disk, index: again(), again }
+}
+
 async function seqs(index: MemoryIndex, log: TestLog): Promise<number[]> {
   const page = await index.select({ run: RUN, order: 'ascending', limit: 1000 }, log.end.frame)
   return page.entries.map(({ seq }) => seq)
@@ -104,9 +112,7 @@ const upTo = (last: number) => Array.from({ length: last }, (_, index) => index 
 
 for (const fault of ['undone', 'refused'] satisfies CommitFault[]) {
   test(`a commit of the index that fails (${fault}) leaves no hole, now or after a restart`, async () => {
-    const log = new TestLog()
-    const disk = new IndexDisk()
-    const index = new MemoryIndex({ reader: log, trail: TRAIL, end: log.end, disk })
+    const { log, disk, index, again: reopened } = indexed()
     await seqs(index, log)
     for (let round = 1; round <= 2 * indexLimits.answersPerCommit; round++) {
       disk.fail(fault)
@@ -115,7 +121,7 @@ for (const fault of ['undone', 'refused'] satisfies CommitFault[]) {
     }
     disk.mend()
     await index.close()
-    const again = new MemoryIndex({ reader: log, trail: TRAIL, end: log.end, disk })
+    const again = reopened()
     expect(await again.opening()).toMatchObject({ state: 'current' })
     const last = 2 * indexLimits.answersPerCommit
     expect(await seqs(again, log)).toEqual(upTo(last))
@@ -125,9 +131,7 @@ for (const fault of ['undone', 'refused'] satisfies CommitFault[]) {
 }
 
 test('an index that is full refuses until there is space, and then lacks nothing', async () => {
-  const log = new TestLog()
-  const disk = new IndexDisk()
-  const index = new MemoryIndex({ reader: log, trail: TRAIL, end: log.end, disk })
+  const { log, disk, index } = indexed()
   grow(log, index, 40)
   expect(await seqs(index, log)).toEqual(upTo(40))
   disk.fill()
@@ -139,9 +143,7 @@ test('an index that is full refuses until there is space, and then lacks nothing
 })
 
 test('what SQLite undoes by itself between two answers is taken from the log again', async () => {
-  const log = new TestLog()
-  const disk = new IndexDisk()
-  const index = new MemoryIndex({ reader: log, trail: TRAIL, end: log.end, disk })
+  const { log, disk, index } = indexed()
   await seqs(index, log)
   grow(log, index, 3)
   expect(await seqs(index, log)).toEqual(upTo(3))
@@ -152,14 +154,12 @@ test('what SQLite undoes by itself between two answers is taken from the log aga
 })
 
 test('an index that is made anew on demand holds what the log does', async () => {
-  const log = new TestLog()
-  const disk = new IndexDisk()
-  const index = new MemoryIndex({ reader: log, trail: TRAIL, end: log.end, disk })
+  const { log, disk, index, again } = indexed()
   grow(log, index, 3)
   await seqs(index, log)
   await index.close()
   disk.found()!.exec('DELETE FROM entries WHERE seq = 2')
-  const wrong = new MemoryIndex({ reader: log, trail: TRAIL, end: log.end, disk })
+  const wrong = again()
   expect(await seqs(wrong, log)).toEqual([1, 3])
   await wrong.rebuild()
   expect(await seqs(wrong, log)).toEqual([1, 2, 3])
