@@ -1,7 +1,7 @@
 import type { AccessControl, Principal } from '@parley/core'
 import { expect, test } from 'vitest'
 import { accessRule, PathRules, refusal } from './access.ts'
-import { listed, principal, registryWith, spec, TestHead } from './testing/head.ts'
+import { codeOf, listed, principal, registryWith, spec, TestHead } from './testing/head.ts'
 
 /** The code with which a caller's request of an operation with this block is answered; undefined for an answer. */
 async function answerTo(access: AccessControl, as?: Principal): Promise<string | undefined> {
@@ -32,12 +32,9 @@ test.each<[string, AccessControl]>([
   expect(await answerTo(access)).toBe(UNKNOWN)
 })
 
-test.each<[string, AccessControl]>([
-  ['nothing', {}],
-  ['empty lists (D-11)', { requiredScopes: [], requiredScopesAny: [] }],
-])('CALL-T36 everybody gets in where %s is asked for', async (_what, access) => {
-  expect(await answerTo(access)).toBeUndefined()
-  expect(await answerTo(access, principal('caller'))).toBeUndefined()
+test('CALL-T36 everybody gets in where nothing is asked for, or empty lists (D-11)', async () => {
+  for (const access of [{}, { requiredScopes: [], requiredScopesAny: [] }])
+    for (const caller of [undefined, principal('caller')]) expect(await answerTo(access, caller)).toBeUndefined()
 })
 
 test.each<[Principal['resources'], string | undefined]>([
@@ -81,13 +78,8 @@ test('CALL-T38 what a payload says of its sender gives no rights', async () => {
   const lies = { identity: claim, trusted: true, metadata: { trusted: true, identity: claim } }
   peer.send('call.requested', 'r1', { name: '/test/admin', input: null, ...lies })
   expect(await peer.next()).toMatchObject({ type: 'call.error', id: 'r1', payload: { code: 'FORBIDDEN' } })
-  peer.send('call.requested', 'r2', {
-    name: '/test/admin',
-    input: null,
-    forwarded_for: claim,
-    internal: true,
-    abortPolicy: 'continue-running',
-  })
+  const more = { forwarded_for: claim, internal: true, abortPolicy: 'continue-running' }
+  peer.send('call.requested', 'r2', { name: '/test/admin', input: null, ...more })
   expect(await peer.next()).toMatchObject({ type: 'call.error', id: 'r2', payload: { code: 'FORBIDDEN' } })
   // CALL-ACL-05: the claim is kept for audit.
   peer.send('call.requested', 'r3', { name: '/test/open', input: null, ...lies })
@@ -125,8 +117,7 @@ test('CALL-T41 a path rule and the block of the operation must both be satisfied
     [['dev', 'shell'], undefined],
   ] as const) {
     const client = await head.join({ as: principal('client', scopes) })
-    const { result } = await client.callEnvelope('/dev1/bash/exec')
-    expect(result.ok ? undefined : result.error.code, scopes.join()).toBe(code)
+    expect(await codeOf(client, '/dev1/bash/exec'), scopes.join()).toBe(code)
     expect((await listed(client)).includes('/dev1/bash/exec')).toBe(code === undefined)
   }
 })
@@ -144,8 +135,8 @@ test.each(['/agent/chat', '/head/agent/chat', '/agent/*', '/head/*', '/*/agent/*
       await expect(friend.call(path)).resolves.toBe('done')
     }
     expect(await listed(friend)).toContain('/agent/chat')
-    const { operations } = (await head.node.env.invoke<{ operations: { name: string }[] }>('services', 'list')).unwrap()
-    expect(operations.map(({ name }) => name)).toContain('/agent/chat')
+    const told = (await head.node.env.invoke('services', 'list')).unwrap()
+    expect(JSON.stringify(told)).toContain('"/agent/chat"')
   },
 )
 
@@ -159,8 +150,7 @@ test.each([
   const registry = registryWith(spec('/fs/readFile'), () => 'text')
   const node = new TestHead({ registry, head: false, pathRules: [{ pattern, access: { requiredScopes: ['fs'] } }] })
   const link = await node.join({ as: principal('stranger') })
-  const { result } = await link.callEnvelope('/fs/readFile')
-  expect(result.ok ? undefined : result.error.code).toBe(code)
+  expect(await codeOf(link, '/fs/readFile')).toBe(code)
 })
 
 test('CALL-ACL-08 a rule holds for registration too', async () => {

@@ -3,9 +3,6 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { inspect } from 'node:util'
 import { ManualClock, type Principal, Type } from '@parley/core'
@@ -16,24 +13,20 @@ import { CallNode } from './node.ts'
 import { operation, type RoutedOperations } from './operation.ts'
 import { OperationRegistry } from './registry.ts'
 import { remote } from './routing/remote.ts'
-import { collect, listed, registryWith, spec } from './testing/head.ts'
+import { temporaryPath } from './testing/folder.ts'
+import { collect, listed, open, registryWith, spec } from './testing/head.ts'
 import { clientOf, Outage } from './testing/outage.ts'
 import { EnvelopePeer } from './testing/peer.ts'
 import { memoryPair } from './transport/memory.ts'
 import { connectUnix } from './transport/sockets.ts'
 
-const half = () => 0.5
 const worker: Principal = { id: 'worker', kind: 'agent', scopes: ['node:register', 'shell'] }
 
-const any = (name: string) => ({ ...spec(name), name })
 const atHead = {
-  '/agent/chat': { spec: any('/agent/chat'), handler: (input: unknown) => `chat ${String(input)}` },
-  '/agent/tokens': {
-    spec: { ...any('/agent/tokens'), opType: 'subscription' as const },
-    async *handler() {
-      yield* ['a', 'b']
-    },
-  },
+  '/agent/chat': operation(open('query'), input => `chat ${String(input)}`),
+  '/agent/tokens': operation(open('subscription'), async function* () {
+    yield* ['a', 'b']
+  }),
 }
 
 /** An operation that does what its caller gives it to do. */
@@ -59,11 +52,10 @@ test('CALL-T79 a handler of a worker calls the head and other workers through en
       tokens,
     ]
   })
-  const other = clientOf({ dial: head.dial, clock, random: half, registry: fs, register: { node: 'dev2' } })
+  const other = clientOf({ dial: head.dial, clock, registry: fs, register: { node: 'dev2' } })
   const { states } = clientOf({
     dial: head.dial,
     clock,
-    random: half,
     registry,
     register: { node: 'dev1' },
     env: peer => ({ bindings: { agent: remote(peer) } }),
@@ -111,7 +103,7 @@ test('CALL-T80 a worker whose head refuses its new operations is not called by i
   const clock = new ManualClock()
   const head = await Outage.start('unix', { head: true, identity: worker }, clock)
   const registry = doing(() => 1)
-  const { states } = clientOf({ dial: head.dial, clock, random: half, registry, register: { node: 'dev1' } })
+  const { states } = clientOf({ dial: head.dial, clock, registry, register: { node: 'dev1' } })
   await states.next('connected')
   head.node.setPathRules([{ pattern: '/*/services/register', access: { requiredScopes: ['vetted'] } }])
   registry.register(spec('/x/y'), () => 'ok')
@@ -124,7 +116,7 @@ test('CALL-T80 a head that cannot be told of a change is connected to anew', asy
   const peer = new EnvelopePeer()
   const registry = doing(() => 1)
   const dial = async () => peer.transport
-  const { states } = clientOf({ dial, clock, random: half, registry, register: { node: 'dev1' } })
+  const { states } = clientOf({ dial, clock, registry, register: { node: 'dev1' } })
   peer.send('call.responded', (await peer.next()).id, {})
   await states.next('connected')
   registry.register(spec('/x/y'), () => 'ok')
@@ -137,7 +129,7 @@ test('CALL-T80 a head that cannot be told of a change is connected to anew', asy
 test('CALL-T81 a client hears and sends one-way events, on every connection that it has', async () => {
   const clock = new ManualClock()
   const server = await Outage.start('unix', {}, clock)
-  const { client, states } = clientOf({ dial: server.dial, clock, random: half })
+  const { client, states } = clientOf({ dial: server.dial, clock })
   expect(() => client.emit('news', 't', 0)).toThrow(expect.objectContaining({ code: 'UNAVAILABLE' }))
   const heard: unknown[] = []
   const off = client.on('news', (topic, payload) => heard.push([topic, payload]))
@@ -148,12 +140,7 @@ test('CALL-T81 a client hears and sends one-way events, on every connection that
     link!.on('news', (topic, payload) => atServer.push([topic, payload]))
     link!.emit('news', 'topic', round)
     client.emit('news', '', round)
-    await expect
-      .poll(() => [heard.at(-1), atServer.at(-1)])
-      .toEqual([
-        ['topic', round],
-        ['', round],
-      ])
+    await expect.poll(() => [heard.at(-1), atServer.at(-1)].flat()).toEqual(['topic', round, '', round])
     server.cut()
     clock.advance((await states.next('waiting')).delay)
   }
@@ -167,66 +154,36 @@ test('CALL-T81 a client hears and sends one-way events, on every connection that
   expect(heard).toHaveLength(3)
 })
 
-const open = { accessControl: {} }
 const Text = Type.Object({ text: Type.String() })
+const After = Type.Union([Type.Object({ after: Type.Integer() }), Type.Null()])
+const named = open('query', Type.Null(), Type.String())
 
 function todo() {
   const items: string[] = []
   return {
-    '/todo/add': operation(
-      { ...open, opType: 'mutation', inputSchema: Text, outputSchema: Type.Integer() },
-      ({ text }) => items.push(text),
-    ),
-    '/todo/list': operation(
-      { ...open, opType: 'query', inputSchema: Type.Null(), outputSchema: Type.Array(Type.String()) },
-      () => items,
-    ),
-    '/todo/clear': operation(
-      { ...open, opType: 'mutation', inputSchema: Type.Null(), outputSchema: Type.Null() },
-      () => {
-        items.length = 0
-      },
-    ),
-    '/todo/watch': operation(
-      {
-        ...open,
-        opType: 'subscription',
-        inputSchema: Type.Union([Type.Object({ after: Type.Integer() }), Type.Null()]),
-        outputSchema: Type.String(),
-      },
-      async function* (input) {
-        yield* items.slice(input?.after ?? 0)
-      },
-    ),
-    '/link/name': operation(
-      { ...open, opType: 'query', inputSchema: Type.Null(), outputSchema: Type.String() },
-      () => 'a service called like a member',
-    ),
-    '/name/call': operation(
-      { ...open, opType: 'query', inputSchema: Type.Null(), outputSchema: Type.String() },
-      () => 'called like members of functions',
-    ),
+    '/todo/add': operation(open('mutation', Text, Type.Integer()), ({ text }) => items.push(text)),
+    '/todo/list': operation(open('query', Type.Null(), Type.Array(Type.String())), () => items),
+    '/todo/clear': operation(open('mutation', Type.Null(), Type.Null()), () => {
+      items.length = 0
+    }),
+    '/todo/watch': operation(open('subscription', After, Type.String()), async function* (input) {
+      yield* items.slice(input?.after ?? 0)
+    }),
+    '/link/name': operation(named, () => 'a service called like a member'),
+    '/name/call': operation(named, () => 'called like members of functions'),
   }
 }
 type Todo = ReturnType<typeof todo>
 const text = {
-  '/text/count': operation(
-    { ...open, opType: 'query', inputSchema: Text, outputSchema: Type.Integer() },
-    ({ text: given }) => given.split(' ').length,
-  ),
+  '/text/count': operation(open('query', Text, Type.Integer()), ({ text: given }) => given.split(' ').length),
 }
 type Everything = Todo & RoutedOperations<'dev1', typeof text>
 
 async function connected() {
   const clock = new ManualClock()
-  const worker: Principal = { id: 'worker', kind: 'agent', scopes: ['node:register'] }
   const server = await Outage.start('unix', { operations: todo(), head: true, identity: worker }, clock)
-  const { states } = clientOf({
-    dial: server.dial,
-    clock,
-    registry: new OperationRegistry(text),
-    register: { node: 'dev1' },
-  })
+  const registry = new OperationRegistry(text)
+  const { states } = clientOf({ dial: server.dial, clock, registry, register: { node: 'dev1' } })
   await states.next('connected')
   return clientOf<Everything>({ dial: server.dial, clock }).client
 }
@@ -342,14 +299,8 @@ function script(source: string, ...args: string[]) {
   return { child, line: async () => (await lines.next()).value as string }
 }
 
-function temporary(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-client-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  return join(folder, 'socket')
-}
-
 test('a server process that is killed with SIGKILL in the middle of a call is survived', async () => {
-  const path = temporary()
+  const path = temporaryPath()
   const first = script(SERVER, path)
   expect(await first.line()).toBe('up')
   const client = connectClient({ dial: () => connectUnix(path), backoff: { most: 100 } })
@@ -375,7 +326,7 @@ test('a client that cannot connect keeps its process alive for what waits, and n
     const { result } = await client.invoke('test', 'echo', 1, { timeout: 100 })
     console.log(result.error.code)
   `
-  const { child, line } = script(source, temporary())
+  const { child, line } = script(source, temporaryPath())
   const ended = once(child, 'exit')
   expect(await line()).toBe('connecting')
   expect(await line()).toBe('waiting')

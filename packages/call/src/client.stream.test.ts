@@ -1,52 +1,44 @@
 // Subscriptions of a client whose connections are cut: with a cursor nothing is lost and nothing comes twice, without
 // one they fail honestly.
-import { ManualClock, Type } from '@parley/core'
+import { Type } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { Cursor } from './client/resume.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
 import { type OperationMap, operation } from './operation.ts'
-import { clientOf, Outage, serverAndClient } from './testing/outage.ts'
+import { collect, open } from './testing/head.ts'
+import { serverAndClient } from './testing/outage.ts'
+import { turn } from './testing/peer.ts'
 
-const half = () => 0.5
 const LOST = { code: 'INTERNAL', message: 'connection closed', retryable: false }
 
-const counting = { inputSchema: Type.Object({ after: Type.Integer() }), outputSchema: Type.Integer() }
+const counting = open('subscription', Type.Object({ after: Type.Integer() }), Type.Integer())
 
-/** Lets the event loop go round: a stream that a connection can be cut in comes over time. */
-const turn = () => new Promise(resolve => setImmediate(resolve))
-
-/** Numbers from `after` on, and what became of every stream. */
+/** Numbers from `after` on, over time, so that a connection can be cut in between, and what became of every stream. */
 function operations(last: number) {
   const opened: number[] = []
   const ended: number[] = []
   const map = {
-    '/count/up': operation(
-      { ...counting, name: '/count/up', opType: 'subscription', accessControl: {} },
-      async function* ({ after }) {
-        opened.push(after)
-        try {
-          for (let value = after + 1; value <= last; value++) {
-            yield value
-            if (value % 16 === 0) await turn()
-          }
-        } finally {
-          ended.push(after)
+    '/count/up': operation(counting, async function* ({ after }) {
+      opened.push(after)
+      try {
+        for (let value = after + 1; value <= last; value++) {
+          yield value
+          if (value % 16 === 0) await turn()
         }
-      },
-    ),
-    '/count/hold': operation(
-      { ...counting, name: '/count/hold', opType: 'subscription', accessControl: {} },
-      async function* ({ after }, { signal }) {
-        opened.push(after)
-        try {
-          yield after + 1
-          await new Promise(resolve => signal.addEventListener('abort', resolve))
-        } finally {
-          ended.push(after)
-        }
-      },
-    ),
+      } finally {
+        ended.push(after)
+      }
+    }),
+    '/count/hold': operation(counting, async function* ({ after }, { signal }) {
+      opened.push(after)
+      try {
+        yield after + 1
+        await new Promise(resolve => signal.addEventListener('abort', resolve))
+      } finally {
+        ended.push(after)
+      }
+    }),
   }
   return { map, opened, ended }
 }
@@ -66,16 +58,7 @@ test.each([
   'a stream of 10,000 values over 20 cut connections arrives exactly once and in order ($kind, $how)',
   async ({ kind, with: given }) => {
     const { map, opened } = operations(10_000)
-    const clock = new ManualClock()
-    const server = await Outage.start(kind, { operations: map }, clock)
-    const { client } = clientOf<typeof map>({
-      dial: server.dial,
-      clock,
-      random: half,
-      onState: state => {
-        if (state.kind === 'waiting') queueMicrotask(() => clock.advance(state.delay))
-      },
-    })
+    const { server, client } = await serverAndClient(kind, map, { passes: true })
     const values: number[] = []
     let cuts = 0
     for await (const value of client.subscribe('count', 'up', { after: 0 }, { resume: given })) {
@@ -98,24 +81,6 @@ async function clientLost(client: { readonly link: unknown }): Promise<void> {
   while (client.link === link && link !== undefined) await turn()
 }
 
-test('a server that is killed and started again in the middle of a stream goes on where it stood', async () => {
-  const { map, opened } = operations(3000)
-  const { clock, server, client, states } = await serverAndClient('unix', map)
-  const values: number[] = []
-  for await (const value of client.subscribe('count', 'up', { after: 0 }, { resume })) {
-    values.push(value)
-    if (value !== 1000) continue
-    await server.stop()
-    const first = await states.next('waiting')
-    clock.advance(first.delay)
-    const second = await states.next('waiting')
-    await server.start()
-    clock.advance(second.delay)
-  }
-  expect(values).toEqual(Array.from({ length: 3000 }, (_, index) => index + 1))
-  expect(opened).toEqual([0, expect.any(Number)])
-})
-
 test('without a cursor a subscription fails with its link, after the values that it had', async () => {
   const { map } = operations(1)
   const { server, client } = await serverAndClient('tcp', map)
@@ -132,43 +97,20 @@ test('without a cursor a subscription fails with its link, after the values that
 
 test('cursors without an order are known again, those of other values are not', async () => {
   const names = ['d', 'a', 'c', 'b', 'f', 'e']
-  const input = Type.Object({ from: Type.Union([Type.String(), Type.Null()]) })
+  const spec = open('subscription', Type.Object({ from: Type.Union([Type.String(), Type.Null()]) }), Type.String())
   const map = {
-    '/names/all': operation(
-      {
-        name: '/names/all',
-        opType: 'subscription',
-        inputSchema: input,
-        outputSchema: Type.String(),
-        accessControl: {},
-      },
-      async function* ({ from }, { signal }) {
-        // As a page that begins before the place that was asked for, and one that is cut after two more.
-        const start = from === null ? 0 : Math.max(0, names.indexOf(from) - 1)
-        const end = Math.min(names.length, from === null ? 3 : start + 4)
-        yield* names.slice(start, end)
-        if (end < names.length) await new Promise(resolve => signal.addEventListener('abort', resolve))
-      },
-    ),
+    '/names/all': operation(spec, async function* ({ from }, { signal }) {
+      // As a page that begins before the place that was asked for, and one that is cut after two more.
+      const start = from === null ? 0 : Math.max(0, names.indexOf(from) - 1)
+      const end = Math.min(names.length, from === null ? 3 : start + 4)
+      yield* names.slice(start, end)
+      if (end < names.length) await new Promise(resolve => signal.addEventListener('abort', resolve))
+    }),
   }
-  const clock = new ManualClock()
-  const server = await Outage.start('unix', { operations: map }, clock)
-  const { client } = clientOf<typeof map>({
-    dial: server.dial,
-    clock,
-    random: half,
-    onState: state => {
-      if (state.kind === 'waiting') queueMicrotask(() => clock.advance(state.delay))
-    },
-  })
+  const { server, client } = await serverAndClient('unix', map, { passes: true })
   const values: string[] = []
-  const all = client.subscribe(
-    'names',
-    'all',
-    { from: null },
-    { resume: { cursor: name => name, input: (_input, cursor) => ({ from: String(cursor) }) } },
-  )
-  for await (const value of all) {
+  const resumed = { cursor: (name: string) => name, input: (_: unknown, cursor: Cursor) => ({ from: String(cursor) }) }
+  for await (const value of client.subscribe('names', 'all', { from: null }, { resume: resumed })) {
     values.push(value)
     if (values.length === 3 || values.length === 5) server.cut()
   }
@@ -249,11 +191,8 @@ test('a subscription that waits too long fails: never sent UNAVAILABLE, sent bef
   expect(client.waitingCount).toBe(2)
   clock.advance(500)
   expect(client.waitingCount).toBe(0)
-  expect((await results).map(result => (result as PromiseRejectedResult).reason.code)).toEqual([
-    'TIMEOUT',
-    'UNAVAILABLE',
-    'UNAVAILABLE',
-  ])
+  const codes = (await results).map(result => (result as PromiseRejectedResult).reason.code)
+  expect(codes).toEqual(['TIMEOUT', 'UNAVAILABLE', 'UNAVAILABLE'])
 })
 
 test('what a stream may take in all and between two values holds across a reconnect', async () => {
@@ -285,14 +224,11 @@ test('what a stream may take in all and between two values holds across a reconn
 test('a stream that its operation fails is not opened again, cursor or not', async () => {
   let opened = 0
   const map = {
-    '/count/fail': operation(
-      { ...counting, name: '/count/fail', opType: 'subscription', accessControl: {} },
-      async function* ({ after }) {
-        opened++
-        yield after + 1
-        throw new CallError('INTERNAL', 'connection closed')
-      },
-    ),
+    '/count/fail': operation(counting, async function* ({ after }) {
+      opened++
+      yield after + 1
+      throw new CallError('INTERNAL', 'connection closed')
+    }),
   }
   const { client } = await serverAndClient('unix', map)
   const iterator = client.subscribe('count', 'fail', { after: 0 }, { resume })[Symbol.asyncIterator]()
@@ -327,12 +263,10 @@ test('a consumer that is too slow for its buffer of 1,024 gets those values and 
 test.each(['cursor', 'input'] as const)('a function for %s that throws fails its subscription only', async which => {
   const { map } = operations(1)
   const { clock, server, client, states } = await serverAndClient<OperationMap>('unix', map)
-  const broken = {
-    ...resume,
-    [which]: () => {
-      throw new Error('no cursor')
-    },
+  const fails = () => {
+    throw new Error('no cursor')
   }
+  const broken = { ...resume, [which]: fails }
   const iterator = client.subscribe('count', 'hold', { after: 0 }, { resume: broken })[Symbol.asyncIterator]()
   if (which === 'input') {
     await iterator.next()
@@ -344,14 +278,10 @@ test.each(['cursor', 'input'] as const)('a function for %s that throws fails its
 })
 
 test('CALL-SUB-07: a query that is subscribed to ends after its value where its type is known', async () => {
-  const spec = { inputSchema: Type.Unknown(), outputSchema: Type.Integer(), accessControl: {} }
-  const map = { '/test/seven': operation({ ...spec, name: '/test/seven', opType: 'query' }, () => 7) }
+  const map = { '/test/seven': operation(open('query'), () => 7) }
   const { client } = await serverAndClient<OperationMap>('unix', map)
-  const byOption: unknown[] = []
-  for await (const value of client.subscribe('test', 'seven', null, { type: 'query' })) byOption.push(value)
+  expect(await collect(client.subscribe('test', 'seven', null, { type: 'query' }))).toEqual([7])
   await client.describe('test', 'seven')
-  const bySpec: unknown[] = []
-  for await (const value of client.subscribe('test', 'seven', null)) bySpec.push(value)
-  expect([byOption, bySpec]).toEqual([[7], [7]])
+  expect(await collect(client.subscribe('test', 'seven', null))).toEqual([7])
   expect(client.link!.pendingCount).toBe(0)
 })

@@ -5,58 +5,24 @@ import type { Client } from './client.ts'
 import type { ResponseEnvelope } from './index.ts'
 import { operation } from './operation.ts'
 import { OperationRegistry } from './registry.ts'
+import { listed, open } from './testing/head.ts'
 import { clientOf, Outage, serverAndClient } from './testing/outage.ts'
 import type { Transport } from './transport/transport.ts'
 
-const half = () => 0.5
 const worker: Principal = { id: 'worker', kind: 'agent', scopes: ['node:register'] }
 const stranger: Principal = { id: 'stranger', kind: 'agent', scopes: [] }
 
+const Path = Type.Object({ path: Type.String() })
+const Watched = Type.Object({ path: Type.String(), after: Type.Optional(Type.Integer()) })
+const Version = Type.Object({ version: Type.Integer() })
 const fs = {
-  '/fs/read': operation(
-    {
-      name: '/fs/read',
-      opType: 'query',
-      inputSchema: Type.Object({ path: Type.String() }),
-      outputSchema: Type.String(),
-      accessControl: {},
-    },
-    ({ path }) => `the text of ${path}`,
-  ),
-  '/fs/remove': operation(
-    {
-      name: '/fs/remove',
-      opType: 'mutation',
-      inputSchema: Type.Object({ path: Type.String() }),
-      outputSchema: Type.Null(),
-      accessControl: {},
-    },
-    () => null,
-  ),
-  '/fs/watch': operation(
-    {
-      name: '/fs/watch',
-      opType: 'subscription',
-      inputSchema: Type.Object({ path: Type.String(), after: Type.Optional(Type.Integer()) }),
-      outputSchema: Type.Object({ version: Type.Integer() }),
-      accessControl: {},
-    },
-    async function* ({ after = 0 }) {
-      yield { version: after + 1 }
-    },
-  ),
+  '/fs/read': operation(open('query', Path, Type.String()), ({ path }) => `the text of ${path}`),
+  '/fs/remove': operation(open('mutation', Path, Type.Null()), () => null),
+  '/fs/watch': operation(open('subscription', Watched, Version), async function* ({ after = 0 }) {
+    yield { version: after + 1 }
+  }),
 }
-const secret = operation(
-  {
-    name: '/fs/secret',
-    opType: 'query',
-    visibility: 'internal',
-    inputSchema: Type.Null(),
-    outputSchema: Type.Null(),
-    accessControl: {},
-  },
-  () => null,
-)
+const secret = operation({ ...open('query', Type.Null(), Type.Null()), visibility: 'internal' }, () => null)
 
 test.each(['unix', 'tcp'] as const)(
   'CALL-ROUTE-06: a worker is registered before it is connected, and again after every loss (%s)',
@@ -67,7 +33,6 @@ test.each(['unix', 'tcp'] as const)(
     const { states } = clientOf({
       dial: head.dial,
       clock,
-      random: half,
       registry: new OperationRegistry({ ...fs, '/fs/secret': secret }),
       register: { node: 'dev1' },
       onState: ({ kind }) => {
@@ -77,12 +42,8 @@ test.each(['unix', 'tcp'] as const)(
     const { client } = clientOf({ dial: head.dial, clock, random: () => 0 })
     await states.next('connected')
     expect(await client.call('dev1', 'fs/read', { path: 'a' })).toBe('the text of a')
-    const listed = (await client.call('services', 'list', {})) as { operations: { name: string }[] }
-    expect(listed.operations.map(({ name }) => name).filter(name => name.startsWith('/dev1/'))).toEqual([
-      '/dev1/fs/read',
-      '/dev1/fs/remove',
-      '/dev1/fs/watch',
-    ])
+    const offered = (await listed(client.link!)).filter(name => name.startsWith('/dev1/'))
+    expect(offered).toEqual(['read', 'remove', 'watch'].map(op => `/dev1/fs/${op}`))
     const hidden = await client.invoke('dev1', 'fs/secret', null)
     expect(hidden.result).toMatchObject({ ok: false, error: { code: 'NOT_FOUND' } })
     for (let round = 0; round < 3; round++) {
@@ -105,7 +66,7 @@ test('a worker that is refused for good is not connected, says why, and does not
     [{ node: 'dev1', head: 'main' }, 'access denied'],
     [{ node: 'dev1', head: 'other' }, 'operation not found: /other/services/register'],
   ] as const) {
-    const { client, states } = clientOf({ dial: head.dial, clock, random: half, register })
+    const { client, states } = clientOf({ dial: head.dial, clock, register })
     const call = client.invoke('test', 'echo', 1)
     expect((await states.next('closed')).reason).toBe(`the head does not accept dev1: ${why}`)
     expect(states.all.map(({ kind }) => kind)).toEqual(['connecting', 'closed'])
@@ -128,7 +89,7 @@ test('a worker whose alias is taken, and one whose link is lost while it registe
   // Another identity at the same head.
   const attach = (transport: Transport) => void head.node.attach(transport)
   taken.accept = attach
-  const second = clientOf({ dial: taken.dial, clock, random: half, registry, register: { node: 'dev1' } })
+  const second = clientOf({ dial: taken.dial, clock, registry, register: { node: 'dev1' } })
   const { delay, reason } = await second.states.next('waiting')
   expect(reason).toBe('the alias dev1 is taken')
   holder.client.close()
@@ -142,7 +103,7 @@ test('CALL-ROUTE-06: a worker whose alias another one of its identity takes is c
   const clock = new ManualClock()
   const head = await Outage.start('tcp', { head: true, identity: worker }, clock)
   const registry = new OperationRegistry(fs)
-  const options = { dial: head.dial, clock, random: half, registry, register: { node: 'dev1' } }
+  const options = { dial: head.dial, clock, registry, register: { node: 'dev1' } }
   const older = clientOf(options)
   await older.states.next('connected')
   const newer = clientOf(options)
@@ -168,13 +129,13 @@ test('the compiler knows services, operations, inputs and outputs from the map o
   const answer = await client.invoke('fs', 'read', { path: 'a' })
   expectTypeOf(answer).toEqualTypeOf<ResponseEnvelope<string>>()
   expectTypeOf(await client.call('fs', 'remove', { path: 'a' })).toEqualTypeOf<null>()
-  for await (const value of client.subscribe(
+  const values = client.subscribe(
     'fs',
     'watch',
     { path: 'a' },
     { resume: { cursor: ({ version }) => version, input: (input, after) => ({ ...input, after: Number(after) }) } },
-  ))
-    expectTypeOf(value).toEqualTypeOf<{ version: number }>()
+  )
+  for await (const value of values) expectTypeOf(value).toEqualTypeOf<{ version: number }>()
   expectTypeOf<Parameters<Client<typeof fs>['describe']>>().toEqualTypeOf<[service: string, op: string]>()
 
   const wrong = () => [

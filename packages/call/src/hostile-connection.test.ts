@@ -1,10 +1,7 @@
 // Connections and peers that wear a node out (CALL-TRANS-01, CALL-PEND, CALL-ROUTE-05, -06): masses that say nothing,
 // peers that never answer, never authenticate, never close, and workers that register nonsense. Every bound is reached,
 // and nobody is kept out by it.
-import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { ManualClock, type Principal } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import type { CallError } from './error.ts'
@@ -12,7 +9,8 @@ import { callDefaults, callLimits } from './limits.ts'
 import type { Link } from './link/link.ts'
 import { CallNode, type NodeOptions } from './node.ts'
 import { selfSigned } from './testing/certificate.ts'
-import { askToRegister, principal, TestHead, workerPrincipal } from './testing/head.ts'
+import { temporaryPath } from './testing/folder.ts'
+import { askToRegister, listed, principal, TestHead, workerPrincipal } from './testing/head.ts'
 import { heldBytes } from './testing/memory.ts'
 import { acceptBytes, BytePeer, echo, frameOf, registryOf, turn } from './testing/peer.ts'
 import { connectTcp, connectUnix, type ListenOptions, listenTls, listenUnix } from './transport/sockets.ts'
@@ -29,14 +27,10 @@ interface Listener {
 }
 
 async function listener(options: ListenOptions = {}, nodeOptions: Partial<NodeOptions> = {}): Promise<Listener> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-call-'))
-  const path = join(folder, 'node.sock')
+  const path = temporaryPath()
   const node = new CallNode({ registry: registryOf(handlers), ...nodeOptions })
   const listening = await listenUnix(path, transport => void node.attach(transport), options)
-  onTestFinished(async () => {
-    await listening.close()
-    rmSync(folder, { recursive: true, force: true })
-  })
+  onTestFinished(() => listening.close())
   return {
     node,
     path,
@@ -218,8 +212,7 @@ test('CALL-ROUTE-06 of two registrations at once the later one holds, whichever 
   peer.send('call.responded', question.id, spec('/a/old'))
   expect([(await peer.next()).id, (await peer.next()).id]).toEqual(['old', 'new'])
   const client = await head.join()
-  const { operations } = await client.call<{ operations: { name: string }[] }>('/services/list', {})
-  expect(operations.map(({ name }) => name).filter(name => name.startsWith('/w/'))).toEqual(['/w/a/new'])
+  expect((await listed(client)).filter(name => name.startsWith('/w/'))).toEqual(['/w/a/new'])
 })
 
 test('CALL-PEND-03 a link does not hold on to what its calls were answered with', async () => {

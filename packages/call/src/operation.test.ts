@@ -12,40 +12,22 @@ import { PathPattern, parsePath } from './path.ts'
 import { OperationRegistry } from './registry.ts'
 import { ResponseEnvelope } from './response.ts'
 import { bundleForBrowser } from './testing/bundle.ts'
-import { collect, registryWith, spec, TestHead } from './testing/head.ts'
+import { collect, open, registryWith, spec, TestHead } from './testing/head.ts'
 import { KeyDirectory, keyIdOf, makeToken } from './token.ts'
 
 const Path = Type.Object({ path: Type.String() })
-const open = { accessControl: {} } as const
+const Happened = Type.Union([Type.Literal('changed'), Type.Literal('gone')])
+const Numbers = Type.Object({ a: Type.Number(), b: Type.Optional(Type.Number()) })
 
 const operations = {
-  '/fs/readFile': operation(
-    { ...open, name: '/fs/readFile', opType: 'query', inputSchema: Path, outputSchema: Type.String() },
-    ({ path }) => path.toUpperCase(),
-  ),
-  '/fs/watch': operation(
-    {
-      ...open,
-      name: '/fs/watch',
-      opType: 'subscription',
-      inputSchema: Path,
-      outputSchema: Type.Union([Type.Literal('changed'), Type.Literal('gone')]),
-    },
-    async function* ({ path }) {
-      if (path !== '') yield 'changed'
-      yield 'gone'
-    },
-  ),
-  '/calc/add': operation(
-    {
-      ...open,
-      name: '/calc/add',
-      opType: 'mutation',
-      inputSchema: Type.Object({ a: Type.Number(), b: Type.Optional(Type.Number()) }),
-      outputSchema: Type.Object({ sum: Type.Number() }),
-    },
-    async ({ a, b = 0 }) => ({ sum: a + b }),
-  ),
+  '/fs/readFile': operation(open('query', Path, Type.String()), ({ path }) => path.toUpperCase()),
+  '/fs/watch': operation(open('subscription', Path, Happened), async function* ({ path }) {
+    if (path !== '') yield 'changed'
+    yield 'gone'
+  }),
+  '/calc/add': operation(open('mutation', Numbers, Type.Object({ sum: Type.Number() })), async ({ a, b = 0 }) => ({
+    sum: a + b,
+  })),
 }
 type Operations = typeof operations
 
@@ -67,14 +49,8 @@ test('a map of operations is a type: paths, services, inputs and outputs are kno
 })
 
 test('a handler that does not fit its spec does not compile', () => {
-  const query = {
-    ...open,
-    name: '/fs/readFile',
-    opType: 'query',
-    inputSchema: Path,
-    outputSchema: Type.String(),
-  } as const
-  const stream = { ...query, opType: 'subscription' } as const
+  const query = open('query', Path, Type.String())
+  const stream = open('subscription', Path, Type.String())
   // @ts-expect-error the output is a string
   operation(query, () => 5)
   // @ts-expect-error the output is a string, later too
@@ -149,20 +125,8 @@ test.each([
 })
 
 test.each([
-  '',
-  '/',
-  '/fs',
-  '/a/b/c/d',
-  '/fs/readFile/',
-  '//fs/readFile',
-  '/fs//readFile',
-  '/fs/read file',
-  '/fs/ä',
-  '/.dev/fs/a',
-  '/-dev/fs/a',
-  '/d.v/fs/a',
-  `/${'a'.repeat(65)}/b`,
-  '/fs/*',
+  ...['', '/', '/fs', '/a/b/c/d', '/fs/readFile/', '//fs/readFile', '/fs//readFile', '/fs/read file', '/fs/ä', '/fs/*'],
+  ...['/.dev/fs/a', '/-dev/fs/a', '/d.v/fs/a', `/${'a'.repeat(65)}/b`],
 ])('CALL-ROUTE-01 %j is no path', text => {
   expect(parsePath(text)).toBeUndefined()
 })
@@ -205,7 +169,8 @@ test('CALL-T58 a token is good for 300 seconds around its time, for the key that
   expect(await directoryAt(TIME + 301).byToken(TOKEN)).toBeUndefined()
   expect(await directoryAt(TIME - 300).byToken(TOKEN)).toEqual(ANNA)
   expect(await directoryAt(TIME - 301).byToken(TOKEN)).toBeUndefined()
-  for (const byte of [40, 70, 103]) expect(await directoryAt(TIME).byToken(flipped(byte))).toBeUndefined()
+  // The last byte of the time, and some of the signature.
+  for (const byte of [39, 40, 70, 103]) expect(await directoryAt(TIME).byToken(flipped(byte))).toBeUndefined()
   const bySsh = await directoryAt(TIME).byFingerprint(FINGERPRINT)
   expect(bySsh).toEqual(await directoryAt(TIME).byToken(TOKEN))
   expect(bySsh).toEqual(ANNA)
@@ -217,25 +182,12 @@ test('a token is made of the key and the time alone: the same bytes as other imp
   expect(keyIdOf(PUBLIC_KEY)).toBe(KEY_ID)
 })
 
-test('a later time cannot be written into a token', async () => {
-  const bytes = Buffer.from(TOKEN, 'base64url')
-  bytes.writeBigUInt64BE(BigInt(TIME + 400), 32)
-  expect(await directoryAt(TIME + 400).byToken(bytes.toString('base64url'))).toBeUndefined()
-})
-
 test('a token of an unknown or removed key, or in any other spelling, belongs to nobody', async () => {
   const directory = directoryAt(TIME)
   const stranger = generateKeyPairSync('ed25519').privateKey
-  for (const token of [
-    makeToken(stranger, at(TIME)),
-    '',
-    'x',
-    `${TOKEN}A`,
-    `${TOKEN}=`,
-    TOKEN.slice(1),
-    TOKEN.replaceAll('_', '/'),
-    `${TOKEN.slice(0, 20)}\n${TOKEN.slice(20)}`,
-  ])
+  const broken = `${TOKEN.slice(0, 20)}\n${TOKEN.slice(20)}`
+  const spelled = ['', 'x', `${TOKEN}A`, `${TOKEN}=`, TOKEN.slice(1), TOKEN.replaceAll('_', '/'), broken]
+  for (const token of [makeToken(stranger, at(TIME)), ...spelled])
     expect(await directory.byToken(token)).toBeUndefined()
   expect(await directory.byToken(TOKEN)).toEqual(ANNA)
   directory.remove(PUBLIC_KEY)

@@ -2,14 +2,12 @@
 // real sockets from other processes. What a link and a subscription cost the node is measured, printed, and bounded.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import type { OperationContext } from './context.ts'
 import { callLimits } from './limits.ts'
 import { CallNode } from './node.ts'
+import { temporaryPath } from './testing/folder.ts'
 import { workerPrincipal } from './testing/head.ts'
 import { heldBytes } from './testing/memory.ts'
 import { registryOf, turn } from './testing/peer.ts'
@@ -20,14 +18,10 @@ const FLEET = fileURLToPath(new URL('./testing/fleet.ts', import.meta.url))
 const KIBIBYTE = 1024
 
 async function listening(node: CallNode): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-call-'))
-  const path = join(folder, 'node.sock')
+  const path = temporaryPath()
   const authenticate = () => workerPrincipal('fleet')
   const listener = await listenUnix(path, transport => void node.attach(transport), { authenticate })
-  onTestFinished(async () => {
-    await listener.close()
-    rmSync(folder, { recursive: true, force: true })
-  })
+  onTestFinished(() => listener.close())
   return path
 }
 

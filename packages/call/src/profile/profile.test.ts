@@ -6,34 +6,24 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CALL_CODES, CallError, codeOf, opsName } from '../error.ts'
 import { CallNode } from '../node.ts'
-import { echo, peered, registryOf, turn } from '../testing/peer.ts'
+import { echo, type Peered, peered, registryOf, SPELLED, turn } from '../testing/peer.ts'
 import { memoryPair } from '../transport/memory.ts'
-import { CALL_EVENTS, parseText } from '../wire/envelope.ts'
+import { CALL_EVENTS, type Envelope, parseText } from '../wire/envelope.ts'
 import { readRequest } from '../wire/request.ts'
 import { detectProfile, PROFILES, type ProfileName, profileOf, readError, requestIdOf } from './profile.ts'
 
-test('CALL-T07 a request in the SEED spelling is answered once with the value itself', async () => {
+test('CALL-T07 CALL-T08 CALL-T09 a request is answered once, in its own spelling', async () => {
   const { peer } = peered()
-  peer.send('call.requested', 'r1', { name: '/test/echo', input: { a: 1 } })
-  await turn()
-  expect(peer.received).toEqual([{ type: 'call.responded', id: 'r1', payload: { a: 1 } }])
-})
-
-test('CALL-T08 a request in the CORE spelling is answered with an output', async () => {
-  const { peer } = peered()
-  peer.send('call.requested', 'r1', { operationId: '/test/echo', input: 5 })
-  await turn()
-  expect(peer.received).toEqual([{ type: 'call.responded', id: 'r1', payload: { output: 5 } }])
-})
-
-test('CALL-T09 a request in the OPS spelling is answered with its request id, the data and how it came about', async () => {
-  const { peer } = peered()
+  peer.send('call.requested', 's', { name: '/test/echo', input: { a: 1 } })
+  peer.send('call.requested', 'c', { operationId: '/test/echo', input: 5 })
   peer.send('call.requested', '', { requestId: 'q1', operationId: 'test.echo', input: 5 })
   // A peer that fills in the envelope too gets its own id back.
   peer.send('call.requested', 'q2', { requestId: 'q2', operationId: 'test.echo' })
   await turn()
   const meta = { source: 'local', operationId: 'test.echo', timestamp: expect.any(Number) }
   expect(peer.received).toEqual([
+    { type: 'call.responded', id: 's', payload: { a: 1 } },
+    { type: 'call.responded', id: 'c', payload: { output: 5 } },
     { type: 'call.responded', id: '', payload: { requestId: 'q1', output: { data: 5, meta } } },
     { type: 'call.responded', id: 'q2', payload: { requestId: 'q2', output: { data: null, meta } } },
   ])
@@ -72,11 +62,14 @@ test('CALL-T11 a link in auto mode finds out that its peer speaks CORE before th
   expect(await called).toBe(7)
 })
 
-const SPELLED = {
-  seed: { type: 'call.requested', id: expect.stringMatching(/./), payload: { name: '/fs/x' } },
-  core: { type: 'call.requested', id: expect.stringMatching(/./), payload: { operationId: '/fs/x' } },
-  ops: { type: 'call.requested', id: '', payload: { operationId: 'fs.x', requestId: expect.any(String) } },
-} as const
+/** How the link asks from now on; the call itself is given up. */
+async function nextAsked({ link, peer }: Peered): Promise<Envelope> {
+  const called = link.call('/fs/x').catch(() => undefined)
+  const request = await peer.next()
+  link.close()
+  await called
+  return request
+}
 
 const FORBIDDEN = { code: 'FORBIDDEN', message: '', retryable: false }
 const UNKNOWN = { code: 'OPERATION_NOT_FOUND', message: '' }
@@ -123,13 +116,10 @@ test.each([
 ] as const)(
   'CALL-EVT-02 the first request of a peer shows that it speaks %s, and no probe is needed',
   async (profile, id, payload) => {
-    const { link, peer } = peered({}, { profile: 'auto' })
-    peer.send('call.requested', id, payload)
-    await peer.next()
-    const called = link.call('/fs/x').catch(() => undefined)
-    expect(await peer.next()).toMatchObject(SPELLED[profile])
-    link.close()
-    await called
+    const both = peered({}, { profile: 'auto' })
+    both.peer.send('call.requested', id, payload)
+    await both.peer.next()
+    expect(await nextAsked(both)).toMatchObject(SPELLED[profile])
   },
 )
 
@@ -171,25 +161,20 @@ test.each([
   ['has an impossible deadline', '', { requestId: 'r1', operationId: 'test.echo', deadline: 'soon' }],
   ['is a list', 'r1', []],
 ])('CALL-EVT-02 a first request that %s does not show how a peer spells', async (_what, id, payload) => {
-  const { link, peer } = peered({}, { profile: 'auto' })
+  const both = peered({}, { profile: 'auto' })
+  const { peer } = both
   peer.send('call.requested', id, payload)
   expect(await peer.next()).toMatchObject({ type: 'call.error' })
   peer.send('call.requested', 'r2', { operationId: '/test/echo' })
   expect(await peer.next()).toMatchObject({ type: 'call.responded', id: 'r2' })
-  const called = link.call('/fs/x').catch(() => undefined)
-  expect(await peer.next()).toMatchObject(SPELLED.core)
-  link.close()
-  await called
+  expect(await nextAsked(both)).toMatchObject(SPELLED.core)
 })
 
 test('CALL-EVT-02 a first request that comes too late shows how its peer spells', async () => {
-  const { link, peer } = peered({}, { profile: 'auto' })
-  peer.send('call.requested', '', { requestId: 'r1', operationId: 'test.echo', deadline: 1 })
-  expect(await peer.next()).toMatchObject({ type: 'call.error', payload: { code: 'TIMEOUT' } })
-  const called = link.call('/fs/x').catch(() => undefined)
-  expect(await peer.next()).toMatchObject(SPELLED.ops)
-  link.close()
-  await called
+  const both = peered({}, { profile: 'auto' })
+  both.peer.send('call.requested', '', { requestId: 'r1', operationId: 'test.echo', deadline: 1 })
+  expect(await both.peer.next()).toMatchObject({ type: 'call.error', payload: { code: 'TIMEOUT' } })
+  expect(await nextAsked(both)).toMatchObject(SPELLED.ops)
 })
 
 test('CALL-EVT-02 on a link that is closed nothing is probed, and the call fails at once', async () => {
@@ -213,15 +198,12 @@ test('CALL-T12 an Error of a handler goes out with its message and nothing else,
   peer.send('call.requested', '', { requestId: 'u', operationId: 'test.other' })
   await turn()
   const plain = { code: 'INTERNAL', message: 'boom', retryable: false }
+  const unknown = { code: 'UNKNOWN_ERROR', message: 'text', details: { raw: 'text' } }
   expect(peer.received).toEqual([
     { type: 'call.error', id: 's', payload: plain },
     { type: 'call.error', id: 'c', payload: plain },
     { type: 'call.error', id: '', payload: { requestId: 'o', code: 'EXECUTION_ERROR', message: 'boom' } },
-    {
-      type: 'call.error',
-      id: '',
-      payload: { requestId: 'u', code: 'UNKNOWN_ERROR', message: 'text', details: { raw: 'text' } },
-    },
+    { type: 'call.error', id: '', payload: { requestId: 'u', ...unknown } },
   ])
 })
 
@@ -325,6 +307,8 @@ test('CALL-EVT-07 an error that lacks something is read all the same', () => {
   const seed = profileOf('seed')
   const bare = readError(null, seed)
   expect([bare.code, bare.message, bare.retryable, bare.details]).toEqual(['INTERNAL', '', false, undefined])
+  for (const code of ['__proto__', 'constructor', 'hasOwnProperty'])
+    expect(readError({ code, message: {} }, seed)).toMatchObject({ code, message: '', retryable: false })
   expect(readError({ code: 5, message: 6, retryable: 'yes' }, seed)).toMatchObject({ code: 'INTERNAL', message: '' })
   expect(readError({ code: 'TIMEOUT' }, seed).retryable).toBe(true)
   expect(readError({ code: 'TIMEOUT', retryable: false }, seed).retryable).toBe(false)

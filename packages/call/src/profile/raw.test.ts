@@ -2,20 +2,13 @@
 import { expect, test } from 'vitest'
 import type { CallError } from '../error.ts'
 import { CallNode } from '../node.ts'
-import { acceptBytes, BytePeer, frameOf, registryOf } from '../testing/peer.ts'
+import { acceptBytes, BytePeer, frameOf, registryOf, SPELLED } from '../testing/peer.ts'
 import { connectTcp, listenTcp } from '../transport/sockets.ts'
 import type { Envelope } from '../wire/envelope.ts'
 import { type ProfileName, requestIdOf } from './profile.ts'
 
-const SPELLED = {
-  seed: { type: 'call.requested', id: expect.stringMatching(/./), payload: { name: '/fs/x' } },
-  core: { type: 'call.requested', id: expect.stringMatching(/./), payload: { operationId: '/fs/x' } },
-  ops: { type: 'call.requested', id: '', payload: { operationId: 'fs.x', requestId: expect.any(String) } },
-} as const
-
 interface Spelling {
   readonly name: ProfileName
-  readonly id: string
   request(id: string, operation: string, input: string): string
   responded(id: string, value: string): unknown
   readonly ended: (type: string, id: string) => unknown
@@ -26,7 +19,6 @@ const NOT_FOUND = { code: 'NOT_FOUND', message: 'operation not found: /test/none
 
 /** What SEED and CORE have in common: the request id is in the envelope. */
 const IN_ENVELOPE = {
-  id: 'r1',
   ended: (type: string, id: string) => ({ type, id, payload: {} }),
   error: (id: string) => ({ type: 'call.error', id, payload: NOT_FOUND }),
 }
@@ -48,20 +40,17 @@ const SPELLINGS: readonly Spelling[] = [
   },
   {
     name: 'ops',
-    id: '',
     request: (id, operation, input) =>
       `{"type":"call.requested","id":"","payload":{"requestId":"${id}","operationId":"test.${operation}","input":${input}}}`,
-    responded: (id, value) => ({
-      type: 'call.responded',
-      id: '',
-      payload: { requestId: id, output: { data: JSON.parse(value), meta: expect.anything() } },
-    }),
-    ended: (type, id) => ({ type, id: '', payload: { requestId: id } }),
-    error: id => ({
-      type: 'call.error',
-      id: '',
-      payload: { requestId: id, code: 'OPERATION_NOT_FOUND', message: NOT_FOUND.message },
-    }),
+    responded: (requestId, value) => {
+      const output = { data: JSON.parse(value), meta: expect.anything() }
+      return { type: 'call.responded', id: '', payload: { requestId, output } }
+    },
+    ended: (type, requestId) => ({ type, id: '', payload: { requestId } }),
+    error: requestId => {
+      const payload = { requestId, code: 'OPERATION_NOT_FOUND', message: NOT_FOUND.message }
+      return { type: 'call.error', id: '', payload }
+    },
   },
 ]
 

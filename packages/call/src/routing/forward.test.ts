@@ -5,9 +5,12 @@ import { CallError } from '../error.ts'
 import { callLimits } from '../limits.ts'
 import {
   askToRegister,
+  codeOf,
   collect,
   gate,
+  heardNothing,
   principal,
+  receivedNothing,
   register,
   registryWith,
   spec,
@@ -29,29 +32,13 @@ test('CALL-T42 a client calls a worker through the head: the node is stripped, t
   const client = await head.peer(principal('client', ['a'], { project: ['read'] }))
   const input = { path: 'ä', nested: [1, null, { x: '/dev1/fs/readFile' }] }
   const deadline = Date.now() + 20_000
-  client.send('call.requested', 'c1', {
-    name: '/dev1/fs/readFile',
-    input,
-    deadline,
-    metadata: { trace: 't1' },
-    auth_token: 'secret',
-    forwarded_for: { id: 'somebody else', scopes: [] },
-  })
+  const metadata = { trace: 't1' }
+  const secrets = { auth_token: 'secret', forwarded_for: { id: 'somebody else', scopes: [] } }
+  client.send('call.requested', 'c1', { name: '/dev1/fs/readFile', input, deadline, metadata, ...secrets })
   expect(await client.next()).toEqual({ type: 'call.responded', id: 'c1', payload: { got: input } })
-  expect(received).toEqual([
-    {
-      type: 'call.requested',
-      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      payload: {
-        name: '/fs/readFile',
-        input,
-        parentRequestId: 'c1',
-        deadline,
-        metadata: { trace: 't1' },
-        forwarded_for: { id: 'client', scopes: ['a'], resources: { project: ['read'] } },
-      },
-    },
-  ])
+  const forwarded_for = { id: 'client', scopes: ['a'], resources: { project: ['read'] } }
+  const payload = { name: '/fs/readFile', input, parentRequestId: 'c1', deadline, metadata, forwarded_for }
+  expect(received).toEqual([{ type: 'call.requested', id: expect.stringMatching(/^[0-9a-f-]{36}$/), payload }])
   expect(seen).toMatchObject({ requestId: received[0]?.id, parentRequestId: 'c1', trusted: false })
 })
 
@@ -221,17 +208,11 @@ test('CALL-T49 the head refuses for the worker whoever may not call, and the wor
   const received: Envelope[] = []
   const worker = await head.worker('dev1', { registry, received, headIs: principal('head', ['shell']) })
   const client = await head.join({ as: principal('client', ['other']) })
-  await expect(client.call('/dev1/bash/exec')).rejects.toMatchObject({ code: 'FORBIDDEN' })
-  await expect(client.call('/services/schema', { name: '/dev1/bash/exec' })).rejects.toMatchObject({
-    code: 'FORBIDDEN',
-  })
+  expect(await codeOf(client, '/dev1/bash/exec')).toBe('FORBIDDEN')
+  expect(await codeOf(client, '/services/schema', { name: '/dev1/bash/exec' })).toBe('FORBIDDEN')
   const anonymous = await head.join()
-  await expect(anonymous.call('/dev1/bash/exec')).rejects.toMatchObject({
-    code: 'FORBIDDEN',
-    message: 'authentication required',
-  })
-  await worker.call('/head/services/list', {}, { requestId: 'mark' })
-  expect(received.map(({ id }) => id)).toEqual(['mark'])
+  await expect(anonymous.call('/dev1/bash/exec')).rejects.toMatchObject({ message: 'authentication required' })
+  await receivedNothing(worker, received)
   const allowed = await head.join({ as: principal('client', ['shell']) })
   await expect(allowed.call('/dev1/bash/exec')).resolves.toBe('done')
 })
@@ -292,8 +273,7 @@ test('CALL-ROUTE-04 a call of an operation without a spec is over 30 s after its
   const { worker, client, called, refuse } = await unspecified(head)
   refuse((await called('c1')).id)
   const { id } = await worker.next()
-  worker.send('call.requested', 'mark', { name: '/services/list' })
-  expect(await worker.next()).toMatchObject({ id: 'mark' })
+  await heardNothing(worker)
   // Before the first value nothing hurries it.
   clock.advance(60_000)
   worker.send('call.responded', id, 'answer')
@@ -326,8 +306,7 @@ test('CALL-ROUTE-05 a call whose caller leaves while the head asks for the spec 
   const asked = await called('c1')
   expect(asked.payload).toMatchObject({ name: '/services/schema' })
   client.send('call.aborted', 'c1')
-  client.send('call.requested', 'mark', { name: '/services/list' })
-  expect(await client.next()).toMatchObject({ id: 'mark' })
+  await heardNothing(client)
   worker.send('call.responded', asked.id, { name: '/test/any', op_type: 'query', access_control: {} })
   const request = await called('c2')
   expect(request.payload).toMatchObject({ name: '/test/any', parentRequestId: 'c2' })

@@ -5,6 +5,7 @@ import {
   askToRegister,
   collect,
   gate,
+  heardNothing,
   listed,
   principal,
   register,
@@ -46,10 +47,7 @@ test('CALL-T44 when a worker is lost, calls in flight fail at once and everythin
   expect((await call).result).toMatchObject({ ok: false, error: closed })
   await expect(ticks.next()).rejects.toMatchObject(closed)
   for (const path of ['/dev1/fs/readFile', '/dev1/services/list'])
-    await expect(client.call(path)).rejects.toMatchObject({
-      code: 'NOT_FOUND',
-      message: `operation not found: ${path}`,
-    })
+    await expect(client.call(path)).rejects.toMatchObject({ message: `operation not found: ${path}` })
   expect(routedNames(await listed(client))).toEqual([])
   expect(head.node.workers).toEqual([])
 })
@@ -196,8 +194,7 @@ test('CALL-T47 a worker that registers again offers just what it says then', asy
 test('CALL-ROUTE-05 while nobody knows what an operation demands, it is refused, and asked for again on its first call', async () => {
   const head = new TestHead()
   const worker = await head.peer(workerPrincipal('w'))
-  const input = { node: 'dev1', operations: ['/fs/a'] }
-  worker.send('call.requested', 'reg', { name: '/head/services/register', input })
+  askToRegister(worker, 'reg', 'dev1', ['/fs/a'])
   const client = await head.peer()
   /** Answers the head's question for the spec. */
   const told = async (payload: unknown) => {
@@ -229,8 +226,7 @@ test('CALL-ROUTE-05 specs are asked for eight at a time, and ten seconds in all'
   askToRegister(worker, 'reg', 'dev1', operations)
   const asked = []
   for (let count = 0; count < 8; count++) asked.push(await worker.next())
-  worker.send('call.requested', 'mark', { name: '/services/list' })
-  expect(await worker.next()).toMatchObject({ id: 'mark' })
+  await heardNothing(worker)
   // One answer makes room for one more question.
   worker.send('call.error', asked[0]!.id, { code: 'NOT_FOUND', message: '', retryable: false })
   expect(await worker.next()).toMatchObject({ payload: { name: '/services/schema' } })
@@ -248,8 +244,7 @@ test('CALL-ROUTE-06 a registration that its worker aborts changes nothing', asyn
   const asked = await worker.next()
   worker.send('call.aborted', 'reg')
   worker.send('call.responded', asked.id, { name: '/fs/a', op_type: 'query' })
-  worker.send('call.requested', 'mark', { name: '/services/list' })
-  expect(await worker.next()).toMatchObject({ id: 'mark' })
+  await heardNothing(worker)
   expect(head.node.workers).toEqual([])
 })
 

@@ -1,7 +1,16 @@
 // A head on loopback for tests, and whoever connects to it: workers that are nodes, clients, scripted peers. Each
 // connection belongs to the principal that the test names, as an authentication would find out. Node.js only.
-import type { AccessControl, Clock, OperationSpec, Principal } from '@parley/core'
+import {
+  type AccessControl,
+  type Clock,
+  type OperationSpec,
+  type OperationType,
+  type Principal,
+  type TSchema,
+  Type,
+} from '@parley/core'
 import { expect, onTestFinished } from 'vitest'
+import type { CallOptions } from '../call-options.ts'
 import type { Link } from '../link/link.ts'
 import type { LinkOptions } from '../link/link-options.ts'
 import { CallNode, type NodeOptions } from '../node.ts'
@@ -32,6 +41,17 @@ export function spec(
   opType: OperationSpec['opType'] = 'query',
 ): OperationSpec {
   return { name, opType, inputSchema: {}, outputSchema: {}, accessControl }
+}
+
+type Unknown = ReturnType<typeof Type.Unknown>
+
+/** A spec that lets everybody in, and takes and gives anything where nothing is said; its path is its key in a map. */
+export function open<
+  const Kind extends OperationType,
+  Input extends TSchema = Unknown,
+  Output extends TSchema = Unknown,
+>(opType: Kind, inputSchema = Type.Unknown() as TSchema as Input, outputSchema = Type.Unknown() as TSchema as Output) {
+  return { opType, inputSchema, outputSchema, accessControl: {} }
 }
 
 /** A registry of one operation; others may follow. */
@@ -162,6 +182,24 @@ export async function unspecifiedWorker(head: TestHead, operation: string): Prom
 export async function listed(link: Link): Promise<readonly string[]> {
   const { operations } = await link.call<{ operations: readonly { name: string }[] }>('/services/list', {})
   return operations.map(({ name }) => name)
+}
+
+/** The code that a call is refused with; undefined if it is answered. */
+export async function codeOf(link: Link, path: string, input?: unknown, options?: CallOptions) {
+  const { result } = await link.callEnvelope(path, input, options)
+  return result.ok ? undefined : result.error.code
+}
+
+/** What the head had sent to a scripted worker would have come before the answer to its own question. */
+export async function heardNothing(worker: BytePeer): Promise<void> {
+  worker.send('call.requested', 'mark', { name: '/services/list' })
+  expect(await worker.next()).toMatchObject({ id: 'mark' })
+}
+
+/** The same for a worker that is a node, whose head sends to `received`. */
+export async function receivedNothing(worker: Link, received: readonly Envelope[]): Promise<void> {
+  await worker.call('/head/services/list', {}, { requestId: 'mark' })
+  expect(received.map(({ id }) => id)).toEqual(['mark'])
 }
 
 /** A promise that the test settles. */

@@ -89,10 +89,14 @@ export class Outage {
   }
 }
 
-/** A client that is closed when its test ends, and the states that it went through. */
+/**
+ * A client that is closed when its test ends, and the states that it went through. Its waits are half of what they may
+ * be.
+ */
 export function clientOf<M extends OperationMap>(options: ClientOptions) {
   const states = new States()
   const client = connectClient<M>({
+    random: () => 0.5,
     ...options,
     onState: state => {
       states.add(state)
@@ -103,15 +107,20 @@ export function clientOf<M extends OperationMap>(options: ClientOptions) {
   return { client, states }
 }
 
-/** A server that runs, and its client, whose waits are half of what they may be; the clock is the test's. */
+/** A server that runs, unless it is said to be down, and its client; the clock is the test's. */
 export async function serverAndClient<M extends OperationMap>(
   kind: Address,
   operations: M,
-  options: Partial<ClientOptions> = {},
+  { down = false, passes = false, ...options }: Partial<ClientOptions> & { down?: boolean; passes?: boolean } = {},
 ) {
   const clock = new ManualClock()
   const server = await Outage.start(kind, { operations }, clock)
-  return { clock, server, ...clientOf<M>({ dial: server.dial, clock, random: () => 0.5, ...options }) }
+  if (down) await server.stop()
+  // Every wait passes at once.
+  const onState = (state: ClientState) => {
+    if (passes && state.kind === 'waiting') queueMicrotask(() => clock.advance(state.delay))
+  }
+  return { clock, server, ...clientOf<M>({ dial: server.dial, clock, onState, ...options }) }
 }
 
 export class States {

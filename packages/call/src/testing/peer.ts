@@ -163,6 +163,13 @@ export function frameOf(body: string | Uint8Array): Buffer {
   return Buffer.concat([prefix, bytes])
 }
 
+/** How a request of `/fs/x` is spelled. */
+export const SPELLED = {
+  seed: { type: 'call.requested', payload: { name: '/fs/x' } },
+  core: { type: 'call.requested', payload: { operationId: '/fs/x' } },
+  ops: { type: 'call.requested', id: '', payload: { operationId: 'fs.x' } },
+} as const
+
 /** A server of raw bytes for one connection. */
 export async function acceptBytes(): Promise<{
   readonly port: number

@@ -1,10 +1,7 @@
 // Every transport of this package in the one suite for all of them.
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect, createServer as createSocketServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { MessageChannel } from 'node:worker_threads'
 import type { IdentityProvider } from '@parley/core'
 import { expect, test } from 'vitest'
@@ -17,6 +14,7 @@ import {
   type TransportPair,
   transportCompliance,
 } from '../testing/compliance.ts'
+import { temporaryPath } from '../testing/folder.ts'
 import { stdioPair } from '../testing/stdio-pair.ts'
 import { memoryPair } from './memory.ts'
 import type { WsFraming } from './message.ts'
@@ -64,21 +62,13 @@ transportCompliance(
 
 transportCompliance(
   'a Unix socket',
-  async options => {
-    const folder = mkdtempSync(join(tmpdir(), 'parley-call-'))
-    const path = join(folder, 'socket')
-    const pair = await socketPair(
+  options => {
+    const path = temporaryPath()
+    return socketPair(
       options,
       (accept, settings) => listenUnix(path, accept, settings),
       () => connectUnix(path, { identity: options.right }),
     )
-    return {
-      ...pair,
-      async dispose() {
-        await pair.dispose?.()
-        rmSync(folder, { recursive: true })
-      },
-    }
   },
   stream('unix'),
 )

@@ -1,9 +1,8 @@
-// Frames (CALL-WIRE-01 to -05): the golden vectors, any chunking, and what ends a stream, in the codec and over a real
-// socket.
+// Frames (CALL-WIRE-01 to -05): the golden vectors, any chunking, and what ends a stream; over real sockets what ends
+// one is in hostile.test.ts.
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { CallError } from '../error.ts'
-import { callLimits } from '../limits.ts'
 import { CallNode } from '../node.ts'
 import { profileOf } from '../profile/profile.ts'
 import { acceptBytes, BytePeer, echo, frameOf, registryOf } from '../testing/peer.ts'
@@ -121,77 +120,39 @@ test.each(['00000000', '04000001'])('CALL-T03 the length %s alone ends the strea
   expect(() => decode([bytes.subarray(3)], decoder)).toThrow(ProtocolViolation)
 })
 
-/** A node with `/test/echo` behind a TCP port, and a raw client of it. */
+const ENVELOPE = '{"type":"call.requested","id":"x","payload":{"name":"/test/echo"}}'
+
+/** A raw client of a node behind a TCP port, which has answered it once. */
 async function served(options: { readonly maxBody?: number } = {}) {
   const node = new CallNode({ registry: registryOf({ '/test/echo': echo }) })
   const listening = await listenTcp({}, transport => node.attach(transport), options)
-  const peers: BytePeer[] = []
-  const connect = async () => {
-    const peer = await BytePeer.connect({ port: listening.port! })
-    peers.push(peer)
-    return peer
-  }
-  return {
-    node,
-    connect,
-    async [Symbol.asyncDispose]() {
-      for (const peer of peers) await peer.close()
-      await listening.close()
-    },
-  }
-}
-
-const ENVELOPE = '{"type":"call.requested","id":"x","payload":{"name":"/test/echo"}}'
-
-test('CALL-WIRE-05 what came before a bad frame is delivered', async () => {
-  await using server = await served()
-  const peer = await server.connect()
-  let received = 0
-  server.node.links[0]!.on('before', () => received++)
-  peer.bytes(Buffer.concat([frameOf('{"type":"before","id":"","payload":null}'), frameOf('not json')]))
-  expect(await peer.closed).toHaveLength(0)
-  expect(received).toBe(1)
-})
-
-test('CALL-T03 over a socket the connection is closed before any byte of the body was sent', async () => {
-  await using server = await served()
-  for (const prefix of ['00000000', '04000001']) {
-    const peer = await server.connect()
-    for (const byte of Buffer.from(prefix, 'hex')) peer.bytes(Uint8Array.of(byte))
-    expect(await peer.closed).toHaveLength(0)
-    expect(peer.received).toEqual([])
-  }
-})
-
-test('CALL-WIRE-03 a peer that leaves inside a frame has closed the link, and the rest is nobody’s', async () => {
-  await using server = await served()
-  const peer = await server.connect()
+  const peer = await BytePeer.connect({ port: listening.port! })
+  onTestFinished(async () => {
+    await peer.close()
+    await listening.close()
+  })
   peer.body(ENVELOPE)
   await peer.next()
-  const [link] = server.node.links
-  const closed = new Promise<string>(resolve => link!.onClose(resolve))
+  return { peer, link: node.links[0]! }
+}
+
+test('CALL-WIRE-03 a peer that leaves inside a frame has closed the link, and the rest is nobody’s', async () => {
+  const { peer, link } = await served()
+  const closed = new Promise<string>(resolve => link.onClose(resolve))
   let received = 0
-  link!.on('cut', () => received++)
+  link.on('cut', () => received++)
   peer.socket.end(frameOf('{"type":"cut","id":"","payload":null}').subarray(0, -1))
   expect(await closed).toBe('the stream was cut inside a frame')
   expect(received).toBe(0)
 })
 
 test('CALL-WIRE-04 what is too large for the link is refused before anything is written, and the link goes on', async () => {
-  await using server = await served({ maxBody: 200 })
-  const peer = await server.connect()
-  peer.body(ENVELOPE)
-  await peer.next()
-  const [link] = server.node.links
+  const { peer, link } = await served({ maxBody: 200 })
+  const tooLarge = { code: 'PAYLOAD_TOO_LARGE', retryable: false }
   // Fewer characters than the limit, more bytes.
-  await expect(link!.call('/fs/write', 'ä'.repeat(60))).rejects.toMatchObject({
-    code: 'PAYLOAD_TOO_LARGE',
-    retryable: false,
-  })
-  expect(link!.pendingCount).toBe(0)
-  expect(() => link!.emit('topic', 't', 'x'.repeat(200))).toThrow(
-    expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }),
-  )
+  await expect(link.call('/fs/write', 'ä'.repeat(60))).rejects.toMatchObject(tooLarge)
+  expect(link.pendingCount).toBe(0)
+  expect(() => link.emit('topic', 't', 'x'.repeat(200))).toThrow(expect.objectContaining(tooLarge))
   peer.send('call.requested', 'y', { name: '/test/echo', input: 1 })
   expect(await peer.next()).toMatchObject({ id: 'y', payload: 1 })
   expect(peer.received).toHaveLength(2)
@@ -209,10 +170,6 @@ test('CALL-WIRE-04 a result that is too large is an error of its own to the call
   })
   await caller.close()
   await accepting.close()
-})
-
-test('CALL-WIRE-04 the limit is 64 MiB', () => {
-  expect(callLimits.frameBytes).toBe(0x04000000)
 })
 
 test('CALL-WIRE-03 a large body in small chunks is not copied over and over', () => {

@@ -41,15 +41,6 @@ test('CALL-T56 a port answers frames and plain objects, and leaves other message
   expect(await answer(port)).toEqual({ type: 'call.responded', id: 'r3', payload: 3 })
 })
 
-test('a port that is told to sends plain objects', async () => {
-  const { port1, port2 } = new MessageChannel()
-  onTestFinished(() => port1.close())
-  const transport = new MessagePortTransport(port2, { workerMessages: 'object' })
-  transport.start(new Recorder())
-  transport.send('{"type":"t","id":"","payload":{"a":1}}')
-  expect(await once(port1, 'message')).toEqual([{ type: 't', id: '', payload: { a: 1 } }])
-})
-
 test('the bytes of a frame are transferred, not copied', () => {
   const posted: unknown[][] = []
   const transport = new MessagePortTransport({ postMessage: (...given) => void posted.push(given), on: () => {} })

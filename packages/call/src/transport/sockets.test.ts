@@ -82,20 +82,6 @@ test('what a closed transport was given still arrives when the server closes', a
 const envelope = { type: 't', id: '', payload: null }
 const bad = new ProtocolViolation('malformed', 'bad')
 
-test('the end is told once, and nothing after it', () => {
-  const delivery = new Delivery()
-  const heard = new Recorder()
-  delivery.start(heard)
-  delivery.envelope(envelope)
-  delivery.end('gone')
-  delivery.end('again', bad)
-  delivery.close('too late')
-  delivery.envelope(envelope)
-  delivery.drain()
-  expect(heard.order).toEqual(['envelope', 'closed'])
-  expect(heard.reasons).toEqual(['gone'])
-})
-
 test('a violation is told after what came before it, and before the end', () => {
   const delivery = new Delivery()
   delivery.envelope(envelope)
