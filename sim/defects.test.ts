@@ -41,7 +41,16 @@ function both(one: Tamper, other: Tamper): Tamper {
   return (run, batch) => other(run, one(run, batch))
 }
 
-const agentBlocked = (body: Fields) => body.trigger === 'agent_blocked'
+/** Leaves out the deliveries of signals in batches with such an entry. */
+function undelivered(beside: (type: EventType, body: Fields) => boolean): Tamper {
+  const delivered = without('signal_delivered')
+  return (run, batch) =>
+    batch.entries.some(entry => beside(entry.event_type, entry.body as Fields)) ? delivered(run, batch) : batch
+}
+
+const raised =
+  (field: string, by = 1) =>
+  (body: Fields) => ({ [field]: Number(body[field]) + by })
 
 /** Actions without which a rule is seldom at stake: whether it is must not depend on all the other weights. */
 const GRANTS: Favours = { grant: 40, send: 40 }
@@ -52,7 +61,7 @@ const BROKEN: readonly (readonly [invariant: string, what: string, tamper: Tampe
   [
     'W-LIFE-02',
     'a transition that is not among the 22',
-    changed('workspace_state_changed', body => (agentBlocked(body) ? { to_state: 'conflicted' } : {})),
+    changed('workspace_state_changed', body => (body.trigger === 'agent_blocked' ? { to_state: 'conflicted' } : {})),
   ],
   [
     'W-LIFE-06',
@@ -79,10 +88,7 @@ const BROKEN: readonly (readonly [invariant: string, what: string, tamper: Tampe
     both(
       without('signal_emitted', body => body.type === 'acknowledged'),
       // The receipt is the only signal that comes in a batch with a delivery.
-      (_run, batch) =>
-        batch.entries.some(entry => entry.event_type === 'envelope_delivered')
-          ? { ...batch, entries: batch.entries.filter(entry => entry.event_type !== 'signal_delivered') }
-          : batch,
+      undelivered(type => type === 'envelope_delivered'),
     ),
   ],
   [
@@ -100,21 +106,14 @@ const BROKEN: readonly (readonly [invariant: string, what: string, tamper: Tampe
     'a task that skips a step',
     changed('task_status_changed', body => (body.to_status === 'assigned' ? { to_status: 'in_progress' } : {})),
   ],
-  [
-    'W-TASK-06',
-    'attempts that count wrong',
-    changed('task_assigned', body => ({ attempt_number: Number(body.attempt_number) + 1 })),
-  ],
+  ['W-TASK-06', 'attempts that count wrong', changed('task_assigned', raised('attempt_number'))],
   ['W-INT-02', 'an integration that never ends', without('integration_aborted')],
   [
     'W-LIFE-10',
     'a failure that nobody is told of',
     both(
       without('signal_emitted', body => body.type === 'failed' && body.reason !== 'delivery_exhausted'),
-      (_run, batch) =>
-        batch.entries.some(entry => (entry.body as Fields).to_state === 'failed')
-          ? { ...batch, entries: batch.entries.filter(entry => entry.event_type !== 'signal_delivered') }
-          : batch,
+      undelivered((_type, body) => body.to_state === 'failed'),
     ),
   ],
   ['W-MIG-05', 'a workspace that comes back without an agent', without('migration_completed')],
@@ -131,27 +130,15 @@ const BROKEN: readonly (readonly [invariant: string, what: string, tamper: Tampe
   ],
   ['W-SIG-06', 'a signal that is not delivered', without('signal_delivered')],
   ['W-HWY-03', 'what a gate holds up, before its end', without('gate_resolved', body => body.actor === 'ux')],
-  [
-    'W-HWY-03 W-HWY-14',
-    'a gate with a time of its own',
-    changed('gate_triggered', body => ({ timeout: Number(body.timeout) + 1 })),
-  ],
-  [
-    'W-HWY-06',
-    'a gate that takes a wrong place',
-    changed('gate_triggered', body => ({ queue_position: Number(body.queue_position) + 1 })),
-  ],
+  ['W-HWY-03 W-HWY-14', 'a gate with a time of its own', changed('gate_triggered', raised('timeout'))],
+  ['W-HWY-06', 'a gate that takes a wrong place', changed('gate_triggered', raised('queue_position'))],
   ['W-HWY-22', 'an escalation of which nothing comes', without('escalation_resolved')],
   [
     'W-BUDGET-05',
     'a limit that ends the work too early',
     changed('budget_exceeded', body => ({ consumed: Number(body.limit) / 2 })),
   ],
-  [
-    'W-BUDGET-08',
-    'a silence of another length',
-    changed('liveness_warning', body => ({ interval: Number(body.interval) + 1 })),
-  ],
+  ['W-BUDGET-08', 'a silence of another length', changed('liveness_warning', raised('interval'))],
   [
     'W-WS-13 W-TOPO-TREE-07',
     'an orphan that stays where it was',
@@ -159,11 +146,7 @@ const BROKEN: readonly (readonly [invariant: string, what: string, tamper: Tampe
   ],
   ['W-USER-10', 'a cause that is another', changed('workspace_created', () => ({ originator: 'uy' }))],
   ['W-INT-13', 'a merge over an open conflict', without('conflict_resolved')],
-  [
-    'W-REC-20 W-REC-22',
-    'an outage of another length',
-    changed('recovery_completed', body => ({ downtime: Number(body.downtime) + 5 })),
-  ],
+  ['W-REC-20 W-REC-22', 'an outage of another length', changed('recovery_completed', raised('downtime', 5))],
   [
     'W-INT-18 W-INT-19',
     'a salvage without a judgement',
@@ -182,12 +165,7 @@ const BROKEN: readonly (readonly [invariant: string, what: string, tamper: Tampe
     changed('trail_compacted', (_body, run) => ({ workspace: run.root?.id })),
     ENDS,
   ],
-  [
-    'W-TRAIL-30',
-    'a snapshot that counts wrong',
-    changed('trail_snapshot_created', body => ({ entry_count: Number(body.entry_count) + 1 })),
-    ENDS,
-  ],
+  ['W-TRAIL-30', 'a snapshot that counts wrong', changed('trail_snapshot_created', raised('entry_count')), ENDS],
   ['0.5 a refused command', 'a refusal that leaves something behind', litter],
   ['0.3 0.5 an answer agrees', 'mail that is handed out without a marker', unmarked],
 ]

@@ -1,15 +1,14 @@
 // `decide` is pure and `evolve` is all there is to recovery, whatever is asked.
 import { isDeepStrictEqual } from 'node:util'
 import { deserialize, serialize } from 'node:v8'
-import { type RunId, SeededIds, type Ticks, unwrap } from '@parley/core'
-import type { EntryDraft, TrailObject } from '@parley/trail'
+import type { RunId } from '@parley/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Context } from './batch.ts'
-import { type Decision, decide } from './decide.ts'
+import { decide } from './decide.ts'
 import { evolve } from './evolve.ts'
 import { REFUSAL_CODES } from './refusal.ts'
 import { newRun, type Run } from './run/run.ts'
+import { type BareRecord, begunBare } from './testing/bare.ts'
 import { type Fixture, fixture } from './testing/fixture.ts'
 import { anyStep, commandOf, prologue, randomTaxonomy, type Step } from './testing/random-commands.ts'
 
@@ -18,50 +17,10 @@ const RUNS = process.env.PARLEY_SOAK ? 10_000 : 300
 const RUNTIME_RUNS = process.env.PARLEY_SOAK ? 150 : 30
 const steps = (length: number) => fc.array(anyStep, { minLength: 1, maxLength: length, size: 'max' })
 
-type Record = EntryDraft | TrailObject
-
-/** A run that is decided and folded without a runtime, like one that never stops. */
-class Bare {
-  readonly run: Run = newRun('run_1' as RunId)
-  readonly records: Record[] = []
-  #count = 0
-
-  context(carriesSignals: boolean): Context {
-    const now = (1_772_355_900_000_000 + this.#count * 1000) as Ticks
-    return { now, ids: new SeededIds(this.#count), carriesSignals }
-  }
-
-  take({ objects, entries }: Decision): void {
-    this.#count++
-    for (const record of [...objects, ...entries]) {
-      this.records.push(record)
-      evolve(this.run, record)
-    }
-  }
-}
-
-function begun(): Bare {
-  const bare = new Bare()
-  const { run } = bare
-  bare.take(
-    decide(
-      run,
-      { type: 'start', draft: { owner: 'ux', taxonomy: randomTaxonomy, highway: 'off' } },
-      bare.context(false),
-    ),
-  )
-  for (const command of prologue(run)) {
-    const decision = decide(run, command, bare.context(false))
-    unwrap(decision.result)
-    bare.take(decision)
-  }
-  return bare
-}
-
-function replayed(records: readonly Record[]): Run {
+function replayed(records: readonly BareRecord[]): Run {
   const run = newRun('run_1' as RunId)
   // As the trail gives them back.
-  for (const record of JSON.parse(JSON.stringify(records)) as Record[]) evolve(run, record)
+  for (const record of JSON.parse(JSON.stringify(records)) as BareRecord[]) evolve(run, record)
   return run
 }
 
@@ -74,7 +33,7 @@ function expectEqualRuns(one: Run, other: Run): void {
 test('decide changes nothing and says the same again; replaying its records gives the same state', () => {
   fc.assert(
     fc.property(steps(60), fc.boolean(), (all, carriesSignals) => {
-      const bare = begun()
+      const bare = begunBare()
       for (const step of all) {
         const command = commandOf(bare.run, step)
         const before = serialize(bare.run)
@@ -95,7 +54,7 @@ test('decide changes nothing and says the same again; replaying its records give
 test('a refusal without a record of its own leaves every object as it was', () => {
   fc.assert(
     fc.property(steps(40), all => {
-      const bare = begun()
+      const bare = begunBare()
       for (const step of all) {
         const command = commandOf(bare.run, step)
         const decision = decide(bare.run, command, bare.context(false))

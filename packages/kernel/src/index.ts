@@ -1,7 +1,6 @@
 // The public names of @parley/kernel.
 
 export type { UserDirectory } from './batch.ts'
-export { parseResourceReason, resourceReason } from './budget/enforce.ts'
 export { limitOf } from './budget/meter.ts'
 export type { CheckpointRecord } from './checkpoint/checkpoint.ts'
 export type { EnvelopeRecord, PayloadDraft } from './envelope/envelope.ts'

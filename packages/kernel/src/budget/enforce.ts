@@ -1,6 +1,5 @@
 // The warning (W-BUDGET-04) and the failure at a limit (W-BUDGET-05), with its reason (W-SIG-13).
-import { compile, type Static, type Ticks, Type } from '@parley/core'
-import { BUDGET_DIMENSIONS } from '@parley/trail/events'
+import type { Ticks } from '@parley/core'
 import type { Batch } from '../batch.ts'
 import { STATE_RULES } from '../lifecycle/states.ts'
 import type { Run } from '../run/run.ts'
@@ -51,36 +50,7 @@ function write(batch: Batch, workspace: Workspace, { type, dimension, consumed, 
   batch.add('budget_exceeded', workspace, 'protocol', body)
   writeFailure(batch, workspace, {
     ...byProtocol('budget_exceeded'),
-    signalReason: resourceReason({ kind: 'budget_exceeded', dimension, consumed, limit }),
+    signalReason: `budget_exceeded: ${JSON.stringify({ dimension, consumed, limit })}`,
     dimension,
   })
-}
-
-const Usage = Type.Object(
-  {
-    dimension: Type.Enum([...BUDGET_DIMENSIONS]),
-    consumed: Type.Number({ minimum: 0 }),
-    limit: Type.Number({ minimum: 0 }),
-  },
-  { additionalProperties: false },
-)
-const usages = compile(Usage, { name: 'resource reason' })
-const KINDS = ['budget_warning', 'budget_exceeded'] as const
-
-/** W-SIG-13: what was used of which limit, of an agent near a limit or of the runtime at one. */
-export type ResourceReason = Readonly<Static<typeof Usage>> & { readonly kind: (typeof KINDS)[number] }
-
-export function resourceReason({ kind, dimension, consumed, limit }: ResourceReason): string {
-  return `${kind}: ${JSON.stringify({ dimension, consumed, limit })}`
-}
-
-export function parseResourceReason(reason: string): ResourceReason | undefined {
-  const kind = KINDS.find(each => reason.startsWith(`${each}: `))
-  if (!kind) return undefined
-  try {
-    const usage: unknown = JSON.parse(reason.slice(kind.length + 2))
-    return usages.is(usage) ? { kind, ...usage } : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -4,7 +4,6 @@
 import { unwrap } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
 import { expect, test } from 'vitest'
-import { parseResourceReason, resourceReason } from '../budget/enforce.ts'
 import { evolve } from '../evolve.ts'
 import { newRun } from '../run/run.ts'
 import { type Fixture, fixture, type Row, refused, withWorker } from '../testing/fixture.ts'
@@ -132,36 +131,4 @@ test('W-REC-15 where a trail holds reports alone, a contradicted one counts with
     if ('event_type' in record || !['usage', 'settings'].includes(record.kind)) evolve(run, record)
   expect(run.metered).toBe(false)
   expect(run.workspaces.get(f.id('W'))?.meter?.tokens).toBe(900)
-})
-
-test('W-SIG-13 an agent near a limit says so in words that the coordinator can read', async () => {
-  const f = await withWorker({}, { budget: { compute_budget: { token_limit: 1000 } } })
-  const near = { kind: 'budget_warning', dimension: 'token_limit', consumed: 790, limit: 1000 } as const
-  unwrap(await f.agent('W').blocked(resourceReason(near)))
-  const [entry] = await f.expectAmong([['signal_emitted', 'W', 'worker', { type: 'blocked' }]])
-  const { reason } = entry!.body as { reason: string }
-  expect(reason).toBe('budget_warning: {"dimension":"token_limit","consumed":790,"limit":1000}')
-  expect(parseResourceReason(reason)).toEqual(near)
-
-  unwrap(await f.agent('W').started())
-  unwrap(await f.run.meter(f.id('W'), { tokens: 1000 }))
-  await f.settle()
-  const failed = (await f.added()).find(
-    each => each.event_type === 'signal_emitted' && (each.body as { type: string }).type === 'failed',
-  )
-  expect(parseResourceReason((failed!.body as { reason: string }).reason)).toEqual({
-    ...near,
-    kind: 'budget_exceeded',
-    consumed: 1000,
-  })
-})
-
-test.each([
-  'waiting for mail',
-  'budget_warning',
-  'budget_warning: soon',
-  'budget_warning: {"dimension":"mood","consumed":1,"limit":2}',
-  'budget_exceeded: {"dimension":"token_limit","consumed":-1,"limit":2}',
-])('W-SIG-13 another text says nothing of resources: %s', text => {
-  expect(parseResourceReason(text)).toBeUndefined()
 })

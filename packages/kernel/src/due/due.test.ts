@@ -32,27 +32,6 @@ test('W-BUDGET-01 a workspace that never leaves idle fails when its timeout is o
   expect(await f.state('W2')).toBe('failed')
 })
 
-test('W-BUDGET-01 time in conflicted counts, and ends in conflict_timeout', async () => {
-  const f = await withWorker({}, { timeout: 100 * S })
-  await f.advance(40 * S)
-  await f.worker('W2')
-  await f.bring('W2', 'closed')
-  await f.bring('W', 'integrating')
-  // While the work waits for its integration nothing runs.
-  await f.advance(500 * S)
-  expect(await f.state('W')).toBe('integrating')
-  unwrap(await f.root.accept(f.id('W'), 'layered'))
-  await f.advance(59 * S)
-  expect(await f.state('W')).toBe('conflicted')
-  await f.mark()
-  await f.advance(2 * S)
-  await f.expectAmong([
-    ['conflict_resolved', 'W', 'protocol', { workspace_id: 'W', resolution_strategy: 'timeout', outcome: 'failed' }],
-    ['workspace_state_changed', 'W', 'protocol', { workspace_id: 'W', trigger: 'conflict_timeout' }],
-  ])
-  expect(await f.state('W')).toBe('failed')
-})
-
 test('W-BUDGET-01 the root has no timeout, and a workspace without one of its own gets the default', async () => {
   const f = await withWorker()
   await f.advance(24 * 3600 * S - S)

@@ -4,7 +4,6 @@ import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'
 import {
-  blockedAndEscalated,
   escalate,
   heard,
   highway,
@@ -16,15 +15,7 @@ import {
   unreceived,
 } from '../testing/escalations.ts'
 import { refused } from '../testing/fixture.ts'
-import { person, userDenial, withUsers } from '../testing/people.ts'
-
-test('W-SIG-12 without a highway the signal still reaches the parent', async () => {
-  const f = await withUsers({ run: { highway: 'off' } })
-  await f.worker('W')
-  await f.mark()
-  await escalate(f, 'W', 'S1')
-  await f.expectAdded(blockedAndEscalated('W', 'sig1', 'S1'))
-})
+import { person, userDenial } from '../testing/people.ts'
 
 test('W-SIG-12 a parent that takes no signals now holds up its own copy, not the highway', async () => {
   const f = await highway()

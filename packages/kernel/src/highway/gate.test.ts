@@ -5,7 +5,6 @@ import { canonicalize, type ObjectId, unwrap } from '@parley/core'
 import { type EventBody, GATE_TYPES, type GateType } from '@parley/trail/events'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'
-import { completedOn } from '../testing/conflicts.ts'
 import { fixture, refused, withWorker } from '../testing/fixture.ts'
 import { ended, expired, gateOf, only, prepare, TRANSITIONS, waiting } from '../testing/gates.ts'
 import { graphOf } from '../testing/tasks.ts'
@@ -87,26 +86,6 @@ test('W-HWY-01 a run keeps its configuration over a restart; one without a highw
   expect((await off.run.entries()).some(entry => entry.event_type.startsWith('gate_'))).toBe(false)
 })
 
-test.each(GATE_TYPES)(
-  'W-HWY-04 the whole subject of a %s gate survives a restart, pinned by its digest',
-  async type => {
-    const f = await fixture({ run: { owner: 'ux', highway: only(type) } })
-    await prepare(f, type)
-    await TRANSITIONS[type](f)
-    const [before] = await f.run.gates()
-    const { subject } = (await f.added()).find(each => each.event_type === 'gate_triggered')!
-      .body as EventBody<'gate_triggered'>
-    expect(before!.subject).toBeDefined()
-    expect(subject.digest).toBe(createHash('sha256').update(canonicalize(before!.subject)).digest('hex'))
-    expect(JSON.stringify(await f.run.entries())).not.toContain('keep both')
-    await f.restart()
-    expect(await f.run.gates()).toEqual([before])
-    expect(unwrap(await f.run.gate(before!.id))).toEqual(before)
-    const stored = unwrap(await f.run.object(before!.id as string as ObjectId))
-    expect(stored?.kind).toBe('gate')
-  },
-)
-
 test('W-HWY-06 each addressee has a queue of their own', async () => {
   const f = await fixture({ run: { owner: 'ux', highway: only('workspace_abort') } })
   for (const [name, owner] of Object.entries({ A: 'alice', B: 'bob', A2: 'alice' })) await f.worker(name, { owner })
@@ -127,19 +106,6 @@ test('W-HWY-06 what fell to the coordinator stands in nobody’s queue', async (
   await f.mark()
   gateOf(f, await f.root.abort(f.id('B')), 'GB')
   await f.expectAmong([['gate_triggered', 'B', 'protocol', { gate_id: 'GB', queue_position: 0 }]])
-})
-
-test('W-TASK-05 with this gate off, or without a highway, the fallback approves at once', async () => {
-  for (const highway of ['off', { gates: { task_approval: false } }] as const) {
-    const f = await fixture({ run: { owner: 'ux', highway } })
-    await graphOf(f, { T: {} })
-    await f.expectAdded([
-      ['graph_created', 'R', 'system'],
-      ['task_created', 'R', 'system'],
-      ['task_approved', 'R', 'fallback', { task_id: 'T', approval_source: 'timeout-auto-approve' }],
-      ['task_status_changed', 'R', 'fallback'],
-    ])
-  }
 })
 
 test('W-HWY-03 asking again for what waits opens no second gate', async () => {
@@ -198,26 +164,6 @@ test('while as many gates wait as may, nothing that could open another is begun;
 const PERIOD = 100
 const PASSED = PERIOD + 1
 
-test('W-HWY-09 a rejection by fallback has the same reason strings as one by a human', async () => {
-  const highway = only('integration', { timeout: PERIOD, fallback: 'reject' })
-  const f = await fixture({ run: { owner: 'ux', highway } })
-  await completedOn(f, { I: ['f'] })
-  gateOf(f, await f.root.accept(f.id('I')))
-  await f.mark()
-  await f.advance(PASSED)
-  await f.expectAdded([
-    expired('G1', 'integration', 'I', 'reject', PERIOD),
-    ended('G1', 'integration', 'I', 'reject', 'fallback'),
-    ['signal_emitted', 'I', 'protocol'],
-    ['workspace_state_changed', 'I', 'protocol'],
-    ['signal_delivered', 'R', 'protocol'],
-  ])
-  expect((await f.run.entries()).at(-2)?.body).toMatchObject({
-    reason: 'gate_rejected_by_human',
-    initiator: 'protocol',
-  })
-})
-
 test('W-HWY-10 a human who answers late is still in time while the coordinator is silent', async () => {
   const highway = only('workspace_abort', { timeout: PERIOD, fallback: 'escalate_to_coordinator' })
   const f = await withWorker({ run: { owner: 'ux', highway } })
@@ -255,7 +201,7 @@ const EFFECT: { readonly [Type in GateType]: string } = {
   workspace_abort: 'workspace_state_changed',
 }
 
-test.each(GATE_TYPES)('W-HWY-16 a %s gate waits over a restart, and a late answer still works', async type => {
+test.each(GATE_TYPES)('W-HWY-04 W-HWY-16 a %s gate waits over a restart with its whole subject, and a late answer still works', async type => {
   const bound: string[] = []
   const f = await fixture({
     run: { owner: 'ux', highway: only(type) },
@@ -264,7 +210,16 @@ test.each(GATE_TYPES)('W-HWY-16 a %s gate waits over a restart, and a late answe
   await prepare(f, type)
   const { under } = await TRANSITIONS[type](f)
   const [gate] = await waiting(f)
+  const [before] = await f.run.gates()
+  const { subject } = (await f.added()).find(each => each.event_type === 'gate_triggered')!
+    .body as EventBody<'gate_triggered'>
+  expect(before!.subject).toBeDefined()
+  expect(subject.digest).toBe(createHash('sha256').update(canonicalize(before!.subject)).digest('hex'))
+  expect(JSON.stringify(await f.run.entries())).not.toContain('keep both')
   await f.restart(() => f.clock.advance(60 * 60_000))
+  expect(await f.run.gates()).toEqual([before])
+  expect(unwrap(await f.run.gate(gate!))).toEqual(before)
+  expect(unwrap(await f.run.object(gate as string as ObjectId))?.kind).toBe('gate')
   // Whoever asks how it ended may ask in another process than the one that was told to wait.
   const settled = f.run.settled(gate!)
   await f.mark()

@@ -40,7 +40,7 @@ test('W-HWY-07 a delegate hears how its own request ended, and the coordinator t
 test('W-HWY-07 an approval runs the ordinary checks again; what fails now is refused as ever', async () => {
   const f = await fixture({ run: { owner: 'ux', highway: only('workspace_create') } })
   const graph = await graphOf(f, { A: {}, B: {} })
-  const D = await worker()
+  const { workspace: D } = await made(f, 'D', { delegate: true })
   const first = gateOf(f, await f.root.createWorkspace({ role: 'worker', task: graph.id('A') }), 'GA')
   const second = gateOf(f, await f.root.createWorkspace({ role: 'worker', parent: D, visibility: [D] }), 'GB')
   unwrap(await f.root.suspend(D, 'later'))
@@ -53,23 +53,6 @@ test('W-HWY-07 an approval runs the ordinary checks again; what fails now is ref
   ])
   expect(unwrap(await f.runtime.user('ux').approve(f.run.id, first)).result?.ok).toBe(true)
   expect(await statusOf(f, graph.id('A'))).toBe('assigned')
-
-  async function worker(): Promise<WorkspaceId> {
-    const gate = gateOf(
-      f,
-      await f.root.createWorkspace({
-        role: 'worker',
-        delegate: true,
-        directive: { format: 'markdown', content: 'lead' },
-      }),
-      'GD',
-    )
-    const { result } = unwrap(await f.runtime.user('ux').approve(f.run.id, gate))
-    await f.settle()
-    const { workspace } = unwrap(result!) as { readonly workspace: WorkspaceId }
-    f.name(workspace, 'D')
-    return workspace
-  }
 })
 
 test('W-HWY-03 cancelling a task that is worked on waits as a whole; a rejection drops it', async () => {
@@ -344,18 +327,6 @@ test('W-HWY-12 a run that closes, and one whose root fails, end their gates befo
     expect(added.at(-2)).toEqual(ended('G1', 'task_approval', null, 'reject', 'protocol', INVALID))
     expect(added.at(-1)?.slice(0, 2)).toEqual(['workspace_state_changed', 'R'])
   }
-})
-
-test('W-TASK-13 cancelling a draft takes its gate with it', async () => {
-  const f = await fixture({ run: { owner: 'ux', highway: {} } })
-  const graph = await graphOf(f, { T: {} })
-  await waiting(f)
-  await f.mark()
-  unwrap(await f.root.cancelTask(graph.id('T')))
-  await f.expectAdded([
-    status('T', 'draft', 'cancelled', null, 'system'),
-    ended('G1', 'task_approval', null, 'reject', 'protocol', INVALID),
-  ])
 })
 
 /** A worker or delegate of a run in which everything is gated. */

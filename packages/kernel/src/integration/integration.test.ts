@@ -4,6 +4,7 @@
 import { type TaskId, unwrap, type WorkspaceId } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { AgentHandle } from '../runtime/handle/agent.ts'
+import { overlap } from '../testing/conflicts.ts'
 import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
 import {
   aborted,
@@ -85,22 +86,15 @@ test('W-INT-15 a merge that cannot be made fails the workspace with integration_
   expect(unwrap(await f.root.look()).merges).toEqual([])
 })
 
-test('W-INT-02 an integration is begun once', async () => {
-  const f = await fixture()
-  await completedWork(f)
-  unwrap(await f.root.beginIntegration(f.id('W')))
-  await f.mark()
-  expect(refused(await f.root.beginIntegration(f.id('W')))).toBe('invalid_state')
-  await f.expectAdded([])
-  unwrap(await f.root.accept(f.id('W')))
-  expect(refused(await f.root.accept(f.id('W')))).toBe('invalid_state')
-})
-
-test('W-SIG-05 an integrate signal of the coordinator begins the integration that it names', async () => {
+test('W-INT-02 W-SIG-05 an integration is begun once, by a signal of the coordinator as well', async () => {
   const f = await fixture()
   await completedWork(f)
   unwrap(await f.root.emit({ type: 'integrate', ref: f.id('W') }))
   await f.expectAdded([integrate('sig1', 'W'), started('W', 'K')])
+  expect(refused(await f.root.beginIntegration(f.id('W')))).toBe('invalid_state')
+  await f.expectAdded([])
+  unwrap(await f.root.accept(f.id('W')))
+  expect(refused(await f.root.accept(f.id('W')))).toBe('invalid_state')
 })
 
 test('W-INT-01 a workspace is integrated by its own parent and nobody else, and only while it is integrating', async () => {
@@ -178,25 +172,26 @@ test('W-INT-02 an abort ends an open integration before the workspace fails', as
   await f.bring('W2', 'closed')
 })
 
-test('W-INT-02 a cascade ends the integrations that are open below, each before its workspace fails', async () => {
-  const f = await fixture()
-  const delegate = await f.worker('D', { delegate: true })
-  const child = await f.workspace('C', { directive: { format: 'markdown', content: 'part' } }, delegate)
-  await f.settle()
-  unwrap(await f.final('C'))
-  unwrap(await child.complete())
-  unwrap(await delegate.beginIntegration(child.workspace))
-  await f.mark()
-  const reason = 'aborted_by_coordinator'
-  unwrap(await f.root.abort(f.id('D')))
-  await f.expectAdded([
-    emitted('sig1', 'D', 'failed', 'system', { reason }),
-    decided('D', 'active', 'failed', reason),
-    aborted('C', 'parent_failed', 'protocol', 'D'),
-    changed('C', 'integrating', 'failed', 'parent_failed', 'protocol', 'protocol'),
-    delivered('sig1', 'D', 'R'),
-  ])
-})
+test.each(['integrating', 'conflicted'])(
+  'W-INT-02 a cascade ends the integrations that are open below, each before its workspace fails: %s',
+  async state => {
+    const f = await fixture()
+    const delegate = await f.worker('D', { delegate: true })
+    await finishedBelow(f, 'C', delegate)
+    unwrap(await delegate.beginIntegration(f.id('C'), 'evaluated'))
+    if (state === 'conflicted') unwrap(await delegate.reportConflicts(f.id('C'), [overlap]))
+    await f.mark()
+    const reason = 'aborted_by_coordinator'
+    unwrap(await f.root.abort(f.id('D')))
+    await f.expectAdded([
+      emitted('sig1', 'D', 'failed', 'system', { reason }),
+      decided('D', 'active', 'failed', reason),
+      aborted('C', 'parent_failed', 'protocol', 'D'),
+      changed('C', state, 'failed', 'parent_failed', 'protocol', 'protocol'),
+      delivered('sig1', 'D', 'R'),
+    ])
+  },
+)
 
 test('W-INT-15 every integration that was started has one end, whatever ended it', async () => {
   const f = await fixture()
@@ -271,18 +266,6 @@ test('W-INT-01 nothing is merged into work that is handed in, and nobody else ju
   expect(refused(await f.agent('D').reject(f.id('C')))).toBe('invalid_state(permission_denied)')
   await f.expectAdded([denied('D', 'worker', 'C')])
   expect(await f.state('C')).toBe('integrating')
-})
-
-test('W-INT-01 while the delegate can still judge, nobody does so in its place', async () => {
-  const f = await fixture()
-  const delegate = await f.worker('D', { delegate: true })
-  await finishedBelow(f, 'C', delegate)
-  for (const state of ['active', 'blocked']) {
-    if (state === 'blocked') unwrap(await delegate.blocked('waiting'))
-    await f.mark()
-    expect(refused(await f.root.reject(f.id('C'))), state).toBe('permission_denied')
-    await f.expectAdded([denied('R', 'system', 'C')])
-  }
 })
 
 test('W-INT-01 an integration that the delegate had begun ends with the judgement', async () => {

@@ -14,16 +14,6 @@ import type { IdentityRequest } from './identity.ts'
 
 const secret = new Uint8Array(32).fill(42)
 
-test('W-SEC-03 a foreign `from` on an envelope is a matter of structure, also where there are proofs', async () => {
-  const f = await fixture({ secret })
-  const one = await f.worker('W1')
-  await f.worker('W2')
-  await f.mark()
-  const draft = f.mail('R', 'query', { from: f.id('W2') })
-  expect(refused(await one.send(draft))).toBe('rejected(invalid_structure)')
-  expect((await f.added()).map(entry => entry.event_type)).toEqual(['envelope_rejected'])
-})
-
 test('W-SEC-03 whoever proves to be the bound agent gets the handle of its workspace, also after a restart', async () => {
   const identify = ({ role, context }: IdentityRequest) => `${String(context.agent ?? role)}#1`
   const f = await withWorker({ secret, identify }, { context: { agent: 'coder' } })

@@ -152,13 +152,6 @@ test('a proof belongs to one workspace and one secret, and is the same whenever 
   expect(keyedProofs(new Uint8Array(32).fill(7)).prove(one!, value)).toEqual(proof)
 })
 
-test('W-SEC-07 the proof is HMAC-SHA-256 over canonical JSON with a key derived by HKDF', () => {
-  // Computed by other means: RFC 5869 and RFC 2104 in Python.
-  expect(proofs.prove('ws_1' as WorkspaceId, { a: 1 }).proof).toBe(
-    'ce9be8b934a9a94affda9802f9a62bbb0cb93bcaf89ff9b29daa6271a7820be8',
-  )
-})
-
 test('a secret that is too short is refused', () => {
   expect(() => keyedProofs(new Uint8Array(31))).toThrow(/31 bytes; it needs at least 32/)
 })
@@ -308,12 +301,6 @@ describe('WX-058 a proof cannot be taken away', () => {
 test('WX-058 another kind does not let changed content in', async () => {
   const { f } = await busy()
   await rewritten(f, 'memory', object => ({ ...put('"one"', '"two"')(object)!, objectKind: 'checkpoint' }))
-  await expectHalted(f)
-})
-
-test('WX-058 a directive that was taken away before it was sent is missed', async () => {
-  const { f } = await busy()
-  await rewritten(f, 'directive', () => undefined)
   await expectHalted(f)
 })
 

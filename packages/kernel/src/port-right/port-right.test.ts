@@ -5,8 +5,7 @@ import { expect, test } from 'vitest'
 import { type Fixture, fixture, refused } from '../testing/fixture.ts'
 import { arrived, created, delivered, receipt, rejected, send, withNotes } from '../testing/mail.ts'
 import { grant, moved, rightsBetween, sendBad, used } from '../testing/rights.ts'
-import { denial } from '../testing/topology.ts'
-import { carriedFixture, carriedWorker } from '../testing/transport.ts'
+import { carriedFixture } from '../testing/transport.ts'
 
 const note = (id: string, from: string, to: string) => ({ id, from, to, type: 'note' })
 
@@ -112,33 +111,6 @@ test('W-PORT-06 a right listed twice takes two rights, and one is not enough', a
   ])
   expect(await rightsBetween(f, 'W', 'W2')).toEqual([])
   expect(await rightsBetween(f, 'W3', 'W2')).toHaveLength(2)
-})
-
-test('W-PORT-08 a revoked right does not stop the redeliveries of what it served', async () => {
-  const { f, transport } = await carriedWorker()
-  const [down] = await rightsBetween(f, 'R', 'W')
-  await f.mark()
-  transport.begin(f.clock, ({ nth }) => (nth < 4 ? 'drop' : 'pass'))
-  await send(f, f.root, 'E', 'W', 'directive')
-  unwrap(await f.root.revokeRight(down!, 'test'))
-  await f.mark()
-  await f.advance(6000)
-  const mail = { id: 'E', from: 'R', to: 'W', type: 'directive' }
-  await f.expectAdded([delivered(mail), ...receipt('sig1', mail)])
-})
-
-test('W-TOPO-CHAN-04 only the coordinator revokes and grants, and an attempt of anybody else is on record', async () => {
-  const f = await fixture()
-  const worker = await f.worker('W')
-  await f.worker('W2')
-  const [own] = await rightsBetween(f, 'W', 'R')
-  await f.mark()
-  const before = await f.picture()
-  expect(refused(await worker.revokeRight(own!, 'mine'))).toBe('permission_denied')
-  await f.expectAdded([denial('W', 'worker', 'operation:revoke_right')])
-  expect(refused(await worker.grantRight('send', f.id('W'), f.id('W2')))).toBe('permission_denied')
-  await f.expectAdded([denial('W', 'worker', 'operation:create_right', 'permission_denied', 'W')])
-  expect(await f.picture()).toEqual(before)
 })
 
 test('W-PORT-10 a grant needs two workspaces that are alive and differ, and a type that sends', async () => {

@@ -7,6 +7,7 @@ import type { AgentHandle } from '../runtime/handle/agent.ts'
 import { referenceTaxonomy } from '../taxonomy/reference.ts'
 import { type Fixture, fixture, type Row, withWorker } from '../testing/fixture.ts'
 import { behind, draft, rewrite } from '../testing/foreign.ts'
+import { envelopeType } from '../testing/taxonomies.ts'
 
 async function newest(f: Fixture): Promise<Ticks> {
   return parseTimestamp((await f.run.entries()).at(-1)!.timestamp) as Ticks
@@ -90,9 +91,8 @@ const LARGE_TAXONOMY = {
   envelope_types: [
     ...referenceTaxonomy.envelope_types,
     ...Array.from({ length: 120 }, (_, index) => ({
-      name: `type-${index}`,
+      ...envelopeType(`type-${index}`, ['coordinator', 'worker']),
       description: 'x'.repeat(1000),
-      permissions: [{ sender_role: 'coordinator', receiver_role: 'worker' }],
     })),
   ],
 }

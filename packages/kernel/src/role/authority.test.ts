@@ -3,10 +3,11 @@
 import { canonicalize, limits, unwrap } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import { describe, expect, test } from 'vitest'
-import { type Capability, type RoleDefinition, taxonomyLimits } from '../taxonomy/document.ts'
+import { type RoleDefinition, taxonomyLimits } from '../taxonomy/document.ts'
 import { referenceTaxonomy } from '../taxonomy/reference.ts'
-import { baseVocabulary, loadTaxonomy, type Taxonomy, type Vocabulary } from '../taxonomy/taxonomy.ts'
+import { baseVocabulary, loadTaxonomy } from '../taxonomy/taxonomy.ts'
 import { fixture, refused, withWorker } from '../testing/fixture.ts'
+import { checkpointType, envelopeType, role, route, vocabularyOf } from '../testing/taxonomies.ts'
 import { denial } from '../testing/topology.ts'
 import { BASE_ROLES, type DelegateReach, OPERATION_NAMES, OPERATIONS } from './base.ts'
 import { actionsOf, mayCreate } from './matrix.ts'
@@ -14,16 +15,10 @@ import type { Role } from './resolve.ts'
 
 const reference = unwrap(loadTaxonomy(referenceTaxonomy))
 
-function withTypes(types: Taxonomy['envelope_types']): Vocabulary {
-  const frame = { id: 't', version: '1', protocol_version: '0.1', checkpoint_types: [] }
-  return unwrap(loadTaxonomy({ ...frame, roles: [], envelope_types: types }))
-}
-
-const type = (name: string, sender_role: string, receiver_role: string) => ({
-  name,
-  description: '',
-  permissions: [{ sender_role, receiver_role }],
-})
+const send = (type: string, to: string) => route('send', type, to)
+const receive = (type: string, from: string) => route('receive', type, from)
+const create = (target: string) => ({ action: 'create', target })
+const read = (target: string) => ({ action: 'read', target })
 
 describe('W-CP-03 a checkpoint is created', () => {
   test('by the base roles as the sheet says', () => {
@@ -42,21 +37,12 @@ describe('W-CP-03 a checkpoint is created', () => {
   })
 
   test('by a derived role only if the type lists that very role', () => {
-    const create = (name: string) => ({
-      name,
-      extends: 'worker',
-      add: [{ action: 'create', target: 'plan' }],
-      remove: [],
-    })
-    const planning = (...permitted_roles: string[]) =>
-      unwrap(
-        loadTaxonomy({
-          ...referenceTaxonomy,
-          roles: [create('planner'), create('helper')],
-          envelope_types: [],
-          checkpoint_types: [{ name: 'plan', description: '', permitted_roles }],
-        }),
-      )
+    const add = [create('plan')]
+    const planning = (...permitted: string[]) =>
+      vocabularyOf({
+        roles: [role('planner', { add }), role('helper', { add })],
+        checkpoint_types: [checkpointType('plan', ...permitted)],
+      })
     expect(mayCreate(planning('planner'), 'planner', 'plan')).toBe(true)
     expect(mayCreate(planning('planner'), 'helper', 'plan')).toBe(false)
     expect(mayCreate(planning('worker'), 'planner', 'plan')).toBe(false)
@@ -70,10 +56,10 @@ describe('W-CP-03 a checkpoint is created', () => {
 })
 
 describe('A-07 the actions of an authority', () => {
-  const role = (name: string, vocabulary = baseVocabulary) => vocabulary.roles.get(name)!
+  const known = (name: string, vocabulary = baseVocabulary) => vocabulary.roles.get(name)!
 
   test('of a worker and an observer are those of the role', () => {
-    expect(actionsOf(role('worker'), false)).toEqual([
+    expect(actionsOf(known('worker'), false)).toEqual([
       'send:query',
       'emit:ready',
       'emit:started',
@@ -89,27 +75,29 @@ describe('A-07 the actions of an authority', () => {
       'access:read:granted_workspaces',
       'access:own_memory',
     ])
-    const observing = actionsOf(role('observer'), false)
+    const observing = actionsOf(known('observer'), false)
     expect(observing).toContain('create:observation')
     expect(observing.some(action => /^(send|operation):|own_memory/.test(action))).toBe(false)
   })
 
   test('of the coordinator include every operation that it has', () => {
-    const actions = actionsOf(role('coordinator'), false)
+    const actions = actionsOf(known('coordinator'), false)
     expect(actions).toEqual(expect.arrayContaining(['operation:create_workspace', 'operation:grant_delegation']))
     expect(actions).not.toContain('operation:revoke_visibility')
     expect(actions).not.toContain('access:own_memory')
   })
 
   test('of a delegate include its operations and what it sends as coordinator', () => {
-    const actions = actionsOf(role('worker'), true)
+    const actions = actionsOf(known('worker'), true)
     expect(actions).toEqual(
       expect.arrayContaining(['send:query', 'send:directive', 'send:feedback', 'operation:create_workspace']),
     )
     expect(actions).not.toContain('operation:grant_delegation')
     expect(actions).not.toContain('operation:revoke_right')
-    const vocabulary = withTypes([type('notice', 'coordinator', 'worker'), type('note', 'worker', 'worker')])
-    expect(actionsOf(role('worker', vocabulary), true, role('coordinator', vocabulary))).toEqual(
+    const vocabulary = vocabularyOf({
+      envelope_types: [envelopeType('notice', ['coordinator', 'worker']), envelopeType('note', ['worker', 'worker'])],
+    })
+    expect(actionsOf(known('worker', vocabulary), true, known('coordinator', vocabulary))).toEqual(
       expect.arrayContaining(['send:notice', 'send:note']),
     )
   })
@@ -120,25 +108,17 @@ describe('A-07 the actions of an authority', () => {
       Array.from({ length: count }, (_, index) => `${prefix}${index}`.padEnd(taxonomyLimits.nameLength, '\u0001'))
     const types = names('t', taxonomyLimits.envelopeTypes)
     const checkpoints = names('c', taxonomyLimits.checkpointTypes)
-    const rich = unwrap(
-      loadTaxonomy({
-        id: 't',
-        version: '1',
-        protocol_version: '0.1',
-        roles: [
-          {
-            name: 'rich',
-            extends: 'worker',
-            add: names('s', taxonomyLimits.capabilities).map(target => ({ action: 'read', target })),
-            remove: [],
-            override: { checkpoint_types: checkpoints },
-          },
-        ],
-        envelope_types: types.map(name => type(name, 'rich', 'worker')),
-        checkpoint_types: checkpoints.map(name => ({ name, description: '', permitted_roles: ['rich'] })),
-      }),
-    )
-    const actions = actionsOf(role('rich', rich), true, role('coordinator', rich))
+    const rich = vocabularyOf({
+      roles: [
+        role('rich', {
+          add: names('s', taxonomyLimits.capabilities).map(read),
+          override: { checkpoint_types: checkpoints },
+        }),
+      ],
+      envelope_types: types.map(name => envelopeType(name, ['rich', 'worker'])),
+      checkpoint_types: checkpoints.map(name => checkpointType(name, 'rich')),
+    })
+    const actions = actionsOf(known('rich', rich), true, known('coordinator', rich))
     expect(new Set(actions).size).toBe(actions.length)
     expect(actions.length).toBeLessThan(bodyLimits.listItems)
     expect(Math.max(...actions.map(action => action.length))).toBeLessThan(bodyLimits.nameLength)
@@ -210,37 +190,15 @@ test('W-MIG-04 W-TERM-01 migration and graceful termination come with level 3', 
   expect(OPERATION_NAMES.filter(name => OPERATIONS[name].level === 3)).toEqual(['migrate', 'graceful_termination'])
 })
 
-const send = (type: string, role: string): Capability => ({ action: 'send', target: { type, role } })
-const receive = (type: string, role: string): Capability => ({ action: 'receive', target: { type, role } })
-const create = (target: string): Capability => ({ action: 'create', target })
-const read = (target: string): Capability => ({ action: 'read', target })
+/** These roles, next to the row that names `helper`. */
+const rolesOf = (...roles: RoleDefinition[]) =>
+  vocabularyOf({
+    roles,
+    envelope_types: [envelopeType('note', ['worker', 'worker'], ['helper', 'coordinator'])],
+    checkpoint_types: [checkpointType('x', 'worker'), checkpointType('y', 'worker')],
+  }).roles
 
-const document: Taxonomy = {
-  id: 't',
-  version: '1',
-  protocol_version: '0.1',
-  roles: [],
-  envelope_types: [
-    {
-      name: 'note',
-      description: '',
-      permissions: [
-        { sender_role: 'worker', receiver_role: 'worker' },
-        { sender_role: 'helper', receiver_role: 'coordinator' },
-      ],
-    },
-  ],
-  checkpoint_types: [
-    { name: 'x', description: '', permitted_roles: ['worker'] },
-    { name: 'y', description: '', permitted_roles: ['worker'] },
-  ],
-}
-
-/** The role `helper`, so defined, next to the row that names it. */
-function resolve(definition: Partial<RoleDefinition>): Role {
-  const helper = { name: 'helper', extends: 'worker', add: [], remove: [], ...definition }
-  return unwrap(loadTaxonomy({ ...document, roles: [helper] })).roles.get('helper')!
-}
+const resolve = (definition: Partial<RoleDefinition>): Role => rolesOf(role('helper', definition)).get('helper')!
 
 const sends = (role: Role) =>
   [...role.send].flatMap(([type, targets]) => [...targets].map(target => `${type} → ${target}`))
@@ -293,22 +251,15 @@ describe('W-ROLE-08 a derived role', () => {
   })
 
   test('emits and writes as its base does', () => {
-    const roles = [{ name: 'watcher', extends: 'observer', add: [read('designated_group')], remove: [] }]
-    const loaded = unwrap(loadTaxonomy({ ...document, roles, envelope_types: [] }))
-    const observer = loaded.roles.get('watcher')!
+    const watcher = role('watcher', { extends: 'observer', add: [read('designated_group')] })
+    const observer = vocabularyOf({ roles: [watcher] }).roles.get('watcher')!
     expect(observer.writesMemory).toBe(false)
     expect([...observer.emit]).toEqual(['ready', 'started', 'complete', 'failed', 'escalation'])
   })
 
   test('leaves its base and its siblings as they are', () => {
-    const thief = {
-      name: 'thief',
-      extends: 'worker',
-      add: [read('everything')],
-      remove: [send('query', 'coordinator')],
-    }
-    const helper = { name: 'helper', extends: 'worker', add: [], remove: [] }
-    const { roles } = unwrap(loadTaxonomy({ ...document, roles: [thief, helper] }))
+    const thief = role('thief', { add: [read('everything')], remove: [send('query', 'coordinator')] })
+    const roles = rolesOf(thief, role('helper'))
     for (const name of ['worker', 'helper']) {
       expect(sends(roles.get(name)!)).toContain('query → coordinator')
       expect(roles.get(name)!.read).not.toContain('everything')
@@ -317,9 +268,7 @@ describe('W-ROLE-08 a derived role', () => {
 })
 
 test('W-ROLE-08 rows that name a base role as sender belong to the base role itself', () => {
-  const { roles } = unwrap(
-    loadTaxonomy({ ...document, roles: [{ name: 'helper', extends: 'worker', add: [], remove: [] }] }),
-  )
+  const roles = rolesOf(role('helper'))
   expect(sends(roles.get('worker')!)).toEqual(['query → coordinator', 'note → worker'])
   expect(sends(roles.get('coordinator')!)).toEqual(['directive → worker', 'feedback → worker'])
   expect(sends(roles.get('observer')!)).toEqual([])

@@ -4,7 +4,8 @@ import { unwrap } from '@parley/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { referenceTaxonomy } from '../taxonomy/reference.ts'
-import { baseVocabulary, loadTaxonomy, type Taxonomy, type Vocabulary } from '../taxonomy/taxonomy.ts'
+import { baseVocabulary, loadTaxonomy, type Vocabulary } from '../taxonomy/taxonomy.ts'
+import { envelopeType, role, route, vocabularyOf } from '../testing/taxonomies.ts'
 import { BASE_ENVELOPE_TYPES, BASE_ROLES } from './base.ts'
 import { maySend, maySendAny, type Party, type Relation } from './matrix.ts'
 
@@ -20,17 +21,6 @@ const delegate = party('worker', true)
 function sendable(vocabulary: Vocabulary, from: Party, to: Party, relation: Relation): readonly string[] {
   return [...vocabulary.envelopeTypes].filter(type => maySend(vocabulary, from, type, to, relation))
 }
-
-function withTypes(types: Taxonomy['envelope_types'], roles: Taxonomy['roles'] = []): Vocabulary {
-  const frame = { id: 't', version: '1', protocol_version: '0.1', checkpoint_types: [] }
-  return unwrap(loadTaxonomy({ ...frame, roles, envelope_types: types }))
-}
-
-const type = (name: string, sender_role: string, receiver_role: string) => ({
-  name,
-  description: '',
-  permissions: [{ sender_role, receiver_role }],
-})
 
 describe('W-ROLE-05 the base matrix', () => {
   test('knows no unregistered role or type', () => {
@@ -71,7 +61,7 @@ describe('W-ROLE-06 a delegate', () => {
   })
 
   test('sends what a taxonomy lets the coordinator send, into its own subtree only', () => {
-    const vocabulary = withTypes([type('notice', 'coordinator', 'worker')])
+    const vocabulary = vocabularyOf({ envelope_types: [envelopeType('notice', ['coordinator', 'worker'])] })
     const base = ['directive', 'feedback']
     expect(sendable(vocabulary, root, worker, 'sender_above')).toEqual([...base, 'notice'])
     expect(sendable(vocabulary, delegate, worker, 'sender_above')).toEqual([...base, 'notice'])
@@ -87,14 +77,11 @@ describe('W-ROLE-06 a delegate', () => {
 })
 
 describe('W-ROLE-06 a derived receiver', () => {
-  const calm = {
-    name: 'calm',
-    extends: 'worker',
-    add: [],
-    remove: ['feedback', 'query', 'note'].map(name => ({ action: 'receive', target: { type: name, role: 'worker' } })),
-  }
-  const plain = { name: 'plain', extends: 'worker', add: [], remove: [] }
-  const vocabulary = withTypes([type('note', 'worker', 'worker'), type('whisper', 'worker', 'calm')], [calm, plain])
+  const remove = ['feedback', 'query', 'note'].map(name => route('receive', name, 'worker'))
+  const vocabulary = vocabularyOf({
+    roles: [role('calm', { remove }), role('plain')],
+    envelope_types: [envelopeType('note', ['worker', 'worker']), envelopeType('whisper', ['worker', 'calm'])],
+  })
 
   test('gets what its base gets', () => {
     expect(sendable(vocabulary, root, party('plain'), 'sender_above')).toEqual(['directive', 'feedback'])
@@ -116,6 +103,7 @@ describe('W-ROLE-06 a derived receiver', () => {
 })
 
 describe('W-PORT-03 default rights', () => {
+  const mute = role('mute', { remove: [route('send', 'query', 'coordinator')] })
   const both = (vocabulary: Vocabulary, parent: Party, child: Party) => [
     maySendAny(vocabulary, parent, child, 'sender_above'),
     maySendAny(vocabulary, child, parent, 'receiver_above'),
@@ -130,15 +118,11 @@ describe('W-PORT-03 default rights', () => {
   test('go no way with an observer, and only down to a role that lost its sends', () => {
     expect(both(baseVocabulary, root, observer)).toEqual([false, false])
     expect(both(reference, delegate, party('auditor'))).toEqual([false, false])
-    const remove = [{ action: 'send', target: { type: 'query', role: 'coordinator' } }]
-    const mute = withTypes([], [{ name: 'mute', extends: 'worker', add: [], remove }])
-    expect(both(mute, root, party('mute'))).toEqual([true, false])
+    expect(both(vocabularyOf({ roles: [mute] }), root, party('mute'))).toEqual([true, false])
   })
 
   test('count registered types too', () => {
-    const remove = [{ action: 'send', target: { type: 'query', role: 'coordinator' } }]
-    const mute = [{ name: 'mute', extends: 'worker', add: [], remove }]
-    const notes = withTypes([type('note', 'mute', 'coordinator')], mute)
+    const notes = vocabularyOf({ roles: [mute], envelope_types: [envelopeType('note', ['mute', 'coordinator'])] })
     expect(both(notes, root, party('mute'))).toEqual([true, true])
   })
 })
@@ -148,7 +132,7 @@ describe('W-ROLE-06 for any taxonomy', () => {
   const roleName = fc.constantFrom('r1', 'r2', 'r3')
   const anyRole = fc.constantFrom('coordinator', 'worker', 'observer', 'r1', 'r2', 'r3')
   const anyType = fc.constantFrom('directive', 'feedback', 'query', 't1', 't2')
-  const route = (action: 'send' | 'receive') =>
+  const anyRoute = (action: 'send' | 'receive') =>
     fc.record({ type: anyType, role: anyRole }).map(target => ({ action, target }))
   const notTheCoordinators = (capability: { target: { type: string } }) =>
     !['directive', 'feedback'].includes(capability.target.type)
@@ -158,19 +142,21 @@ describe('W-ROLE-06 for any taxonomy', () => {
         name: fc.constant(name),
         extends: fc.constant(base),
         add: fc.array(
-          base === 'worker' ? fc.oneof(route('send').filter(notTheCoordinators), route('receive')) : route('receive'),
+          base === 'worker'
+            ? fc.oneof(anyRoute('send').filter(notTheCoordinators), anyRoute('receive'))
+            : anyRoute('receive'),
           { maxLength: 3 },
         ),
-        remove: fc.array(fc.oneof(route('send'), route('receive')), { maxLength: 3 }),
+        remove: fc.array(fc.oneof(anyRoute('send'), anyRoute('receive')), { maxLength: 3 }),
       }),
     )
-  const envelopeType = (name: string) =>
+  const anyEnvelopeType = (name: string) =>
     fc
       .array(fc.record({ sender_role: anyRole, receiver_role: anyRole }), { minLength: 1, maxLength: 5 })
       .map(permissions => ({ name, description: '', permissions }))
   const anyDocument = fc.record({
     roles: fc.tuple(definition('r1'), definition('r2'), definition('r3')),
-    envelope_types: fc.tuple(envelopeType('t1'), envelopeType('t2')),
+    envelope_types: fc.tuple(anyEnvelopeType('t1'), anyEnvelopeType('t2')),
   })
   type Document = typeof anyDocument extends fc.Arbitrary<infer T> ? T : never
   const isObserver = ({ roles }: Document, name: string) =>
@@ -240,7 +226,7 @@ describe('W-ROLE-06 for any taxonomy', () => {
         anyParty,
         fc.constantFrom(...RELATIONS),
         (drawn, from, name, to, relation) => {
-          const vocabulary = withTypes(drawn.envelope_types, drawn.roles)
+          const vocabulary = vocabularyOf(drawn)
           expect(maySend(vocabulary, from, name, to, relation)).toBe(model(drawn)(from, name, to, relation))
         },
       ),
@@ -251,7 +237,7 @@ describe('W-ROLE-06 for any taxonomy', () => {
   test('W-ROLE-09 no taxonomy lets an observer send, or an agent write to one', () => {
     fc.assert(
       fc.property(anyTaxonomy, anyType, anyRole, fc.constantFrom(...RELATIONS), (drawn, name, other, relation) => {
-        const vocabulary = withTypes(drawn.envelope_types, drawn.roles)
+        const vocabulary = vocabularyOf(drawn)
         for (const { name: role, base } of vocabulary.roles.values()) {
           if (base !== 'observer') continue
           expect(maySend(vocabulary, party(role), name, party(other), relation)).toBe(false)
@@ -264,7 +250,7 @@ describe('W-ROLE-06 for any taxonomy', () => {
   test("a taxonomy takes nothing from the base rows and adds none of the coordinator's types to a role", () => {
     fc.assert(
       fc.property(anyTaxonomy, roleName, anyRole, (drawn, derived, other) => {
-        const vocabulary = withTypes(drawn.envelope_types, drawn.roles)
+        const vocabulary = vocabularyOf(drawn)
         for (const from of BASE_ROLES)
           for (const to of BASE_ROLES)
             for (const name of BASE_ENVELOPE_TYPES)

@@ -85,13 +85,9 @@ test('W-USER-07 a level 1 runtime without a directory takes every name that stan
   expect(unwrap(await run.coordinator.look()).owner).toBe('anybody')
 })
 
-test('W-USER-07 what nobody else owns belongs to the owner of the run, who gets its escalations; the house belongs to the operator', async () => {
-  const f = await withUsers({ run: { highway: { gates: { task_approval: false } } }, operator: 'root@example' })
-  const delegate = await f.worker('D', { delegate: true })
-  await f.worker('W', {}, delegate)
-  await f.mark()
-  unwrap(await f.agent('W').escalate('which way?'))
-  await f.expectAmong([['escalation_received', 'W', 'protocol', { addressee: 'ux', queued: false }]])
+test('W-USER-07 at every depth a run belongs to its owner, and the house to the operator', async () => {
+  const f = await withUsers({ operator: 'root@example' })
+  await f.worker('W', {}, await f.worker('D', { delegate: true }))
   for (const { run } of await f.trail.runs()) {
     const owners = await f.runtime.read(run, state => [...state.workspaces.values()].map(each => each.owner))
     expect(new Set(owners)).toEqual(new Set([run === f.run.id ? 'ux' : 'root@example']))

@@ -3,6 +3,7 @@
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { type Fixture, fixture, withWorker } from '../testing/fixture.ts'
+import { withNotes } from '../testing/mail.ts'
 import type { Notice } from './notice.ts'
 
 /** Listens as the agents with these names do, and shows what each heard since it was last asked. */
@@ -92,17 +93,7 @@ test('signals are announced to the parent; states to the agent and to the coordi
 })
 
 test('an envelope that cannot arrive any more is announced to its sender and the coordinator', async () => {
-  const taxonomy = {
-    id: 't',
-    version: '1',
-    protocol_version: '0.1',
-    roles: [],
-    envelope_types: [
-      { name: 'note', description: '', permissions: [{ sender_role: 'worker', receiver_role: 'worker' }] },
-    ],
-    checkpoint_types: [],
-  }
-  const f = await fixture({ run: { taxonomy } })
+  const f = await fixture({ run: withNotes })
   const worker = await f.worker('W')
   await f.worker('W2')
   await f.worker('W3')

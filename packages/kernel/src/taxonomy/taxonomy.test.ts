@@ -3,25 +3,16 @@
 import { unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { fixture, refused } from '../testing/fixture.ts'
+import {
+  checkpointType,
+  envelopeType,
+  helperTaxonomy,
+  role,
+  taxonomyOf,
+  vocabularyOf,
+} from '../testing/taxonomies.ts'
 import { referenceTaxonomy } from './reference.ts'
-import { baseVocabulary, loadTaxonomy, type Taxonomy } from './taxonomy.ts'
-
-const role = (name: string) => ({ name, extends: 'worker', add: [], remove: [] })
-const envelope = (name: string, sender_role: string, receiver_role: string) => ({
-  name,
-  description: '',
-  permissions: [{ sender_role, receiver_role }],
-})
-const checkpoint = (name: string, ...permitted_roles: string[]) => ({ name, description: '', permitted_roles })
-
-const valid: Taxonomy = {
-  id: 't',
-  version: '1.2.0',
-  protocol_version: '0.1',
-  roles: [role('helper')],
-  envelope_types: [envelope('note', 'helper', 'coordinator')],
-  checkpoint_types: [checkpoint('plan', 'helper')],
-}
+import { baseVocabulary, loadTaxonomy } from './taxonomy.ts'
 
 describe('W-TAX-01 the base vocabulary', () => {
   test('holds without a taxonomy', () => {
@@ -34,7 +25,7 @@ describe('W-TAX-01 the base vocabulary', () => {
   })
 
   test('is all that an empty taxonomy has', () => {
-    const empty = { ...valid, roles: [], envelope_types: [], checkpoint_types: [] }
+    const empty = taxonomyOf({})
     const { id, version, document, ...names } = unwrap(loadTaxonomy(empty))
     expect({ id, version, document }).toEqual({ id: 't', version: '1.2.0', document: empty })
     expect({ id: null, version: null, document: null, ...names }).toEqual(baseVocabulary)
@@ -43,7 +34,7 @@ describe('W-TAX-01 the base vocabulary', () => {
 
 describe('W-TAX-02 W-TAX-03 W-TAX-04 a loaded taxonomy', () => {
   test('adds its names to those of the protocol', () => {
-    const vocabulary = unwrap(loadTaxonomy(valid))
+    const vocabulary = unwrap(loadTaxonomy(helperTaxonomy))
     expect([...vocabulary.roles.keys()]).toEqual(['coordinator', 'worker', 'observer', 'helper'])
     expect([...vocabulary.envelopeTypes]).toEqual(['directive', 'feedback', 'query', 'note'])
     expect(vocabulary.checkpointTypes.get('plan')).toEqual({
@@ -55,29 +46,27 @@ describe('W-TAX-02 W-TAX-03 W-TAX-04 a loaded taxonomy', () => {
   })
 
   test('tells which fields a checkpoint must have', () => {
-    const plan = { ...checkpoint('plan', 'helper'), required_fields: ['goal', 'steps'] }
-    const vocabulary = unwrap(loadTaxonomy({ ...valid, checkpoint_types: [plan] }))
+    const plan = { ...checkpointType('plan', 'helper'), required_fields: ['goal', 'steps'] }
+    const vocabulary = unwrap(loadTaxonomy({ ...helperTaxonomy, checkpoint_types: [plan] }))
     expect(vocabulary.checkpointTypes.get('plan')!.requiredFields).toEqual(['goal', 'steps'])
   })
 
   test('does not follow what happens to the document afterwards (W-TAX-06)', () => {
-    const document = structuredClone(valid)
+    const document = structuredClone(helperTaxonomy)
     const vocabulary = unwrap(loadTaxonomy(document))
     document.roles.pop()
-    expect(vocabulary.document).toEqual(valid)
+    expect(vocabulary.document).toEqual(helperTaxonomy)
     expect(() => vocabulary.document!.roles.pop()).toThrow(TypeError)
     expect(() => Object.assign(vocabulary.roles.get('helper')!, { base: 'coordinator' })).toThrow(TypeError)
   })
 
   test('takes names as they are (W-TAX-09)', () => {
     const names = ['__proto__', 'constructor', 'send:query', 'Überprüfer ✓', ' ', '😀'.repeat(64)]
-    const document = {
-      ...valid,
-      roles: names.map(role),
-      envelope_types: names.map(name => envelope(name, name, 'worker')),
-      checkpoint_types: names.map(name => checkpoint(name, name)),
-    }
-    const vocabulary = unwrap(loadTaxonomy(document))
+    const vocabulary = vocabularyOf({
+      roles: names.map(name => role(name)),
+      envelope_types: names.map(name => envelopeType(name, [name, 'worker'])),
+      checkpoint_types: names.map(name => checkpointType(name, name)),
+    })
     for (const name of names) expect(vocabulary.roles.get(name)!.send.get(name)).toEqual(new Set(['worker']))
   })
 })

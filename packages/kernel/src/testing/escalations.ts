@@ -51,16 +51,6 @@ export function unreceived(user: string, target: string, reason: string): Row {
   ]
 }
 
-export function blockedAndEscalated(workspace: string, blocked: string, signal: string): Row[] {
-  return [
-    ['signal_emitted', workspace, 'worker', { signal_id: blocked, from: workspace, type: 'blocked', reason: 'stuck' }],
-    ['workspace_state_changed', workspace, 'protocol'],
-    ['signal_delivered', 'R', 'protocol'],
-    ['signal_emitted', workspace, 'worker', { signal_id: signal, from: workspace, type: 'escalation', reason: 'help' }],
-    ['signal_delivered', 'R', 'protocol', { signal_id: signal, from: workspace, delivered_to: 'R' }],
-  ]
-}
-
 /** What the coordinator was told about escalations since it was last asked. */
 export function heard(f: Fixture): string[] {
   return f.notices

@@ -2,6 +2,7 @@
 import { type EnvelopeId, unwrap } from '@parley/core'
 import type { AgentHandle } from '../runtime/handle/agent.ts'
 import type { Fixture, Row } from './fixture.ts'
+import { envelopeType, taxonomyOf } from './taxonomies.ts'
 
 /** Sends, and gives the envelope a name. */
 export async function send(
@@ -83,19 +84,4 @@ export function undeliverable({ id, from, to }: Omit<Mail, 'type'>, reason: stri
 }
 
 /** The run that has a type `note` for mail between workers. */
-export const withNotes = {
-  taxonomy: {
-    id: 'notes',
-    version: '1.0.0',
-    protocol_version: '0.1',
-    roles: [],
-    envelope_types: [
-      {
-        name: 'note',
-        description: '',
-        permissions: [{ sender_role: 'worker', receiver_role: 'worker' }],
-      },
-    ],
-    checkpoint_types: [],
-  },
-}
+export const withNotes = { taxonomy: taxonomyOf({ envelope_types: [envelopeType('note', ['worker', 'worker'])] }) }

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import type { AgentCommand, Command } from '../command.ts'
 import type { Run } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
+import { withNotes } from './mail.ts'
 
 /** Which command, and which of the possible choices inside it. */
 export interface Step {
@@ -20,16 +21,7 @@ export const anyStep: fc.Arbitrary<Step> = fc.record({
 })
 
 /** A custom type that workers send each other, so that mail also goes sideways. */
-export const randomTaxonomy = {
-  id: 'random',
-  version: '1',
-  protocol_version: '0.1',
-  roles: [],
-  envelope_types: [
-    { name: 'note', description: '', permissions: [{ sender_role: 'worker', receiver_role: 'worker' }] },
-  ],
-  checkpoint_types: [],
-}
+export const { taxonomy: randomTaxonomy } = withNotes
 
 type Without<C> = C extends { readonly caller: WorkspaceId } ? Omit<C, 'caller'> : never
 type Asked = Without<AgentCommand> | Command

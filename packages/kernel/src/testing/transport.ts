@@ -19,6 +19,7 @@ export interface CarriedAttempt {
 }
 
 export class TestTransport implements Transport {
+  readonly signals: boolean
   attempts: CarriedAttempt[] = []
   fate: (attempt: CarriedAttempt, delivery: Delivery) => Fate = () => 'pass'
   /** What is handed in of the envelope that was carried; nothing where it is undefined. */
@@ -27,6 +28,10 @@ export class TestTransport implements Transport {
   #start = 0 as Ticks
   readonly #counts = new Map<string, number>()
   #delayed: (() => void)[] = []
+
+  constructor(signals = false) {
+    this.signals = signals
+  }
 
   /** From here on attempts are remembered, with times that count from now. */
   begin(clock: Clock, fate?: TestTransport['fate']): void {
@@ -73,9 +78,12 @@ export class TestTransport implements Transport {
   }
 }
 
-/** A run whose mail travels by a transport that the test controls. */
-export async function carriedFixture(options: FixtureOptions = {}): Promise<{ f: Fixture; transport: TestTransport }> {
-  const transport = new TestTransport()
+/** A run whose mail, and signals where they are carried, travel by a transport that the test controls. */
+export async function carriedFixture(
+  options: FixtureOptions = {},
+  signals = false,
+): Promise<{ f: Fixture; transport: TestTransport }> {
+  const transport = new TestTransport(signals)
   const f = await fixture({ ...options, transport })
   transport.begin(f.clock)
   return { f, transport }

@@ -1,18 +1,17 @@
 // What an end takes along (W-WS-12, -13), and that the tree stays one tree.
 
-import { type RunId, SeededIds, type Ticks, unwrap } from '@parley/core'
+import { unwrap } from '@parley/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Decision, decide } from '../decide.ts'
-import { evolve } from '../evolve.ts'
 import { openSalvage } from '../integration/integration.ts'
-import { newRun, type Run } from '../run/run.ts'
-import type { Delivery, Transport } from '../runtime/actor/transport.ts'
+import type { Run } from '../run/run.ts'
 import type { AgentHandle } from '../runtime/handle/agent.ts'
+import { begunBare } from '../testing/bare.ts'
 import { type Fixture, fixture, refused } from '../testing/fixture.ts'
-import { anyStep, commandOf, prologue, randomTaxonomy } from '../testing/random-commands.ts'
+import { anyStep, commandOf } from '../testing/random-commands.ts'
 import { aborted, changed, decided, delivered, emitted } from '../testing/tasks.ts'
 import { cascaded, denial, orphaned, reassigned } from '../testing/topology.ts'
+import { carriedFixture } from '../testing/transport.ts'
 import { childrenOf, ended, isAbove } from './workspace.ts'
 
 const ABORTED = 'aborted_by_coordinator'
@@ -86,69 +85,34 @@ test('W-WS-13 an orphan that sees or may use more than its new parent stays with
   expect(refused(await f.root.reparent(f.id('Sees'), f.id('P')))).toBe('ok')
 })
 
-test('W-WS-13 an orphan whose budget does not fit into what its new parent has left stays with the root', async () => {
-  const f = await fixture()
-  const tokens = (token_limit: number) => ({ budget: { compute_budget: { token_limit } } })
-  const d = await delegate(f, 'D', 'ux')
-  await f.worker('C', { owner: 'uy', ...tokens(100) }, d)
-  await f.worker('N', { owner: 'uy' }, d)
-  await f.worker('P', { delegate: true, owner: 'uy', ...tokens(150) })
-  await f.worker('K', tokens(51), f.agent('P'))
-  unwrap(await f.root.abort(f.id('D')))
-  await f.mark()
-  for (const name of ['C', 'N'])
-    expect(refused(await f.root.reparent(f.id(name), f.id('P')))).toBe('containment(containment_violation)')
-  const reason = 'containment_violation'
-  await f.expectAdded(['C', 'N'].map(name => denial('R', 'system', 'operation:reparent', reason, name)))
-  unwrap(await f.root.abort(f.id('K')))
-  expect(refused(await f.root.reparent(f.id('C'), f.id('P')))).toBe('ok')
-})
-
 test('W-SIG-11 a signal that a transport carries to a parent that fails reaches the root, once', async () => {
-  const transport = new SignalTransport()
-  const f = await fixture({ transport })
+  const { f, transport } = await carriedFixture({}, true)
+  const keep = () => transport.begin(f.clock, (_attempt, { kind }) => (kind === 'signal' ? 'delay' : 'pass'))
+  const pass = () => transport.begin(f.clock, () => 'pass')
   const d = await delegate(f, 'D', 'ux')
   const c = await f.worker('C', { owner: 'uy' }, d)
   await f.mark()
-  transport.keeps = true
+  keep()
   unwrap(await c.escalate('help'))
   await f.expectAdded([emitted('sig1', 'C', 'escalation', 'worker', { reason: 'help' })])
-  transport.keeps = false
+  pass()
   unwrap(await f.root.abort(f.id('D')))
   const rows = (await f.added()).map(entry => f.row(entry))
   expect(rows.filter(row => row[3]?.signal_id === 'sig1')).toEqual([delivered('sig1', 'C', 'R')])
   // What was on its way to the old parent comes to nothing.
-  await transport.release()
+  transport.release()
   await f.expectAdded([])
 
   await delegate(f, 'P', 'uy')
   await f.mark()
-  transport.keeps = true
+  keep()
   unwrap(await c.escalate('again'))
-  transport.keeps = false
+  pass()
   unwrap(await f.root.reparent(f.id('C'), f.id('P')))
   await f.expectAmong([reassigned('C', 'P'), delivered('sig3', 'C', 'P')])
-  await transport.release()
+  transport.release()
   await f.expectAdded([])
 })
-
-/** Carries signals too; while it keeps them they arrive when they are released. */
-class SignalTransport implements Transport {
-  readonly signals = true
-  keeps = false
-  #kept: (() => Promise<void>)[] = []
-
-  carry(delivery: Delivery, arrive: () => Promise<void>): Promise<void> {
-    if (!this.keeps || delivery.kind !== 'signal') return arrive()
-    return new Promise((resolve, reject) => {
-      this.#kept.push(() => arrive().then(resolve, reject))
-    })
-  }
-
-  async release(): Promise<void> {
-    for (const arrive of this.#kept.splice(0)) await arrive().catch(() => undefined)
-  }
-}
 
 test('W-WS-12 an orphan of the run fails with the root, and a later failure of its new parent takes it along', async () => {
   const f = await twoOwners()
@@ -243,47 +207,23 @@ test('W-WS-13 whoever waited for an integration into a parent that failed is ans
   expect(refused(await waiting)).toBe('permission_denied')
 })
 
-/** R over D over C1, C2, and W beside D. */
-async function family(): Promise<Fixture> {
+test('W-TOPO-TREE-09 revising a delegate remains possible and takes its children along', async () => {
   const f = await fixture()
-  const delegate = await f.worker('D', { delegate: true })
-  await f.worker('C1', {}, delegate)
-  await f.worker('W')
-  await f.worker('C2', {}, delegate)
-  await f.mark()
-  return f
-}
-
-const count = (f: Fixture) => f.run.read(run => run.workspaces.size)
-
-test('W-TOPO-TREE-09 revising a delegate remains possible and takes its child along', async () => {
-  const f = await family()
+  const d = await delegate(f, 'D', 'ux')
+  for (const name of ['C1', 'C2']) await f.worker(name, {}, d)
   await f.force('D', 'integrating')
   unwrap(await f.root.revise(f.id('D')))
-  const change = { from_state: 'active', to_state: 'failed', trigger: 'parent_failed', reason: 'parent_failed' }
   await f.expectAmong([
     ['workspace_state_changed', 'D', 'system', { to_state: 'failed', trigger: 'revision_required' }],
-    ['workspace_state_changed', 'C1', 'protocol', change],
-    ['workspace_state_changed', 'C2', 'protocol', change],
+    cascaded('C1'),
+    cascaded('C2'),
     ['signal_delivered', 'R', 'protocol'],
   ])
-  expect(await count(f)).toBe(5)
+  expect(await f.run.read(run => run.workspaces.size)).toBe(4)
 })
 
 const RUNS = process.env.PARLEY_SOAK ? 10_000 : 200
 const steps = fc.array(anyStep, { minLength: 1, maxLength: 80, size: 'max' })
-
-class Bare {
-  readonly run: Run = newRun('run_1' as RunId)
-  #count = 0
-
-  ask(command: Parameters<typeof decide>[1], carriesSignals = false): Decision {
-    const now = (1_772_355_900_000_000 + this.#count * 1000) as Ticks
-    const decision = decide(this.run, command, { now, ids: new SeededIds(this.#count++), carriesSignals })
-    for (const record of [...decision.objects, ...decision.entries]) evolve(this.run, record)
-    return decision
-  }
-}
 
 /** What is wrong with the tree; a look at every workspace after every step must be quick. */
 function* flaws(run: Run): Generator<string> {
@@ -313,10 +253,7 @@ function* flaws(run: Run): Generator<string> {
 test('W-WS-12 the tree stays one tree, nobody outlives a parent, and no signal waits for the dead', () => {
   fc.assert(
     fc.property(steps, fc.boolean(), (all, carriesSignals) => {
-      const bare = new Bare()
-      const draft = { taxonomy: randomTaxonomy, owner: 'ux', highway: 'off' }
-      unwrap(bare.ask({ type: 'start', draft }).result)
-      for (const command of prologue(bare.run)) unwrap(bare.ask(command).result)
+      const bare = begunBare()
       for (const step of all) {
         bare.ask(commandOf(bare.run, step), carriesSignals)
         expect([...flaws(bare.run)]).toEqual([])

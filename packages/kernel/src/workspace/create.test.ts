@@ -3,11 +3,10 @@
 import { type EnvelopeId, type TaskId, unwrap, type WorkspaceId } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'
-import type { AgentHandle } from '../runtime/handle/agent.ts'
 import { type Fixture, fixture, type Row, refused, withWorker } from '../testing/fixture.ts'
 import { only, waiting } from '../testing/gates.ts'
 import { grant } from '../testing/rights.ts'
-import { changed, decided, delivered, emitted } from '../testing/tasks.ts'
+import { decided, delivered, emitted } from '../testing/tasks.ts'
 import { cascaded, denial, orphaned, tied } from '../testing/topology.ts'
 
 const rejection = (reason: string, by = 'R'): Row => [
@@ -102,36 +101,10 @@ test('a run that is full refuses more work until some of it has ended, and can s
   expect(await f.run.read(run => [...run.workspaces.values()].every(each => each.status === 'failed'))).toBe(true)
 })
 
-/** R over D, a delegate, over C; W beside D. */
-async function team(): Promise<{ f: Fixture; d: AgentHandle; c: AgentHandle }> {
-  const f = await fixture()
-  const d = await f.worker('D', { delegate: true })
-  const c = await f.worker('C', {}, d)
-  await f.worker('W')
-  await f.mark()
-  return { f, d, c }
-}
-
-test('W-ROLE-11 a delegate integrates its own children, and the root integrates the delegate', async () => {
-  const { f, d } = await team()
-  await f.bring('C', 'integrating')
-  await f.mark()
-  expect(refused(await f.root.accept(f.id('C')))).toBe('permission_denied')
-  await f.expectAdded([denial('R', 'system', 'operation:integrate', 'permission_denied', 'C')])
-  unwrap(await d.accept(f.id('C')))
-  await f.expectAmong([
-    ['signal_emitted', 'D', 'worker', { type: 'integrate', ref: 'C' }],
-    ['integration_completed', 'C', 'worker', { source: 'C', target: 'D' }],
-    changed('C', 'integrating', 'closed', 'integration_succeeded', 'worker', 'worker'),
-  ])
-  await f.bring('D', 'integrating')
-  await f.mark()
-  unwrap(await f.root.accept(f.id('D')))
-  await f.expectAmong([decided('D', 'integrating', 'closed', 'integration_succeeded')])
-})
-
 test('W-TOPO-CHAN-08 rights between children last as long as both of them', async () => {
-  const { f } = await team()
+  const f = await fixture()
+  await f.worker('C', {}, await f.worker('D', { delegate: true }))
+  await f.worker('W')
   await grant(f, 'X', 'send_once', 'C', 'W')
   const shown = async () =>
     unwrap(await f.root.topology.rightsTo(f.id('W')))
