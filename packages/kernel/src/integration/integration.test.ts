@@ -3,8 +3,7 @@
 
 import { type TaskId, unwrap, type WorkspaceId } from '@parley/core'
 import { expect, test } from 'vitest'
-import type { AgentHandle } from '../runtime/handle/agent.ts'
-import { overlap } from '../testing/conflicts.ts'
+import { completedOn, overlap } from '../testing/conflicts.ts'
 import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
 import {
   aborted,
@@ -100,9 +99,8 @@ test('W-INT-02 W-SIG-05 an integration is begun once, by a signal of the coordin
 test('W-INT-01 a workspace is integrated by its own parent and nobody else, and only while it is integrating', async () => {
   const f = await fixture()
   const delegate = await f.worker('D', { delegate: true })
-  const child = await f.workspace('C', { directive: { format: 'markdown', content: 'part' } }, delegate)
+  const child = await f.worker('C', {}, delegate)
   await f.worker('W')
-  await f.settle()
   unwrap(await f.final('C'))
   await f.mark()
   expect(refused(await delegate.accept(child.workspace))).toBe('invalid_state')
@@ -177,7 +175,7 @@ test.each(['integrating', 'conflicted'])(
   async state => {
     const f = await fixture()
     const delegate = await f.worker('D', { delegate: true })
-    await finishedBelow(f, 'C', delegate)
+    await completedOn(f, { C: ['c'] }, delegate)
     unwrap(await delegate.beginIntegration(f.id('C'), 'evaluated'))
     if (state === 'conflicted') unwrap(await delegate.reportConflicts(f.id('C'), [overlap]))
     await f.mark()
@@ -225,23 +223,12 @@ test('W-INT-15 every integration that was started has one end, whatever ended it
   expect(of(/^integration_(completed|aborted)$/)).toEqual(all)
 })
 
-const work = { format: 'markdown', content: 'part' }
-
-/** A worker below `by` that has completed. */
-async function finishedBelow(f: Fixture, name: string, by: AgentHandle, draft = {}): Promise<AgentHandle> {
-  const agent = await f.worker(name, { directive: work, ...draft }, by)
-  unwrap(await f.final(name, [name]))
-  unwrap(await agent.complete())
-  return agent
-}
-
 /** D, a delegate that has completed while its child C waits to be judged. */
 async function waitingBelow(): Promise<Fixture> {
   const f = await fixture()
   const delegate = await f.worker('D', { delegate: true })
-  await finishedBelow(f, 'C', delegate)
-  unwrap(await f.final('D'))
-  unwrap(await delegate.complete())
+  await completedOn(f, { C: ['c'] }, delegate)
+  await f.bring('D', 'integrating')
   await f.mark()
   return f
 }
@@ -271,7 +258,7 @@ test('W-INT-01 nothing is merged into work that is handed in, and nobody else ju
 test('W-INT-01 an integration that the delegate had begun ends with the judgement', async () => {
   const f = await fixture()
   const delegate = await f.worker('D', { delegate: true })
-  await finishedBelow(f, 'C', delegate)
+  await completedOn(f, { C: ['c'] }, delegate)
   unwrap(await delegate.beginIntegration(f.id('C')))
   unwrap(await delegate.complete())
   await f.mark()

@@ -2,6 +2,7 @@
 
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
+import type { AgentHandle } from '../runtime/handle/agent.ts'
 import { completedOn, conflictedBy, gateOf, overlap } from '../testing/conflicts.ts'
 import { type Fixture, fixture, type Row, refused, withWorker } from '../testing/fixture.ts'
 import { ended, only, triggered } from '../testing/gates.ts'
@@ -19,18 +20,32 @@ import { changed, delivered, emitted } from '../testing/tasks.ts'
 const answered = (gate: string, action: string, actor: string): Row =>
   ended(gate, 'integration', 'R', action, actor, { mode: 'salvage' })
 
-test('W-INT-18 without checkpoints there is nothing to salvage; a provisional one does where there is no final', async () => {
-  const f = await withWorker()
-  await f.bring('W', 'failed')
-  await f.worker('V')
-  f.name(unwrap(await f.checkpoint('V')).checkpoint, 'K1')
-  f.name(unwrap(await f.checkpoint('V')).checkpoint, 'K2')
-  await f.bring('V', 'failed')
+/** A salvage of W, which failed with work on f; what comes next is new. */
+async function begun(): Promise<Fixture> {
+  const f = await fixture()
+  await failedOn(f, 'W', ['f'])
+  unwrap(await f.root.salvage(f.id('W')))
   await f.mark()
-  expect(refused(await f.root.salvage(f.id('W')))).toBe('invalid_state(nothing_to_salvage)')
-  await f.expectAdded([])
-  unwrap(await f.root.salvage(f.id('V')))
-  await f.expectAdded(salvageBegun('sig1', 'V', 'K2'))
+  return f
+}
+
+/** The same where W was led by a delegate D, which salvages it. */
+async function begunBelow(): Promise<Fixture> {
+  const f = await fixture()
+  await f.worker('D', { delegate: true })
+  await failedOn(f, 'W', ['f'], {}, f.agent('D'))
+  unwrap(await f.agent('D').salvage(f.id('W')))
+  await f.mark()
+  return f
+}
+
+test('W-INT-18 where there is no final checkpoint the newest provisional one is salvaged', async () => {
+  const f = await withWorker()
+  for (const name of ['K1', 'K2']) f.name(unwrap(await f.checkpoint('W')).checkpoint, name)
+  await f.bring('W', 'failed')
+  await f.mark()
+  unwrap(await f.root.salvage(f.id('W')))
+  await f.expectAdded(salvageBegun('sig1', 'W', 'K2'))
 })
 
 test('W-INT-18 only what has failed is salvaged, once at a time, and of its own checkpoints', async () => {
@@ -78,11 +93,8 @@ test('W-INT-18 it goes into the parent, and into the root once the parent is ter
 })
 
 test('W-INT-08 a salvage holds its target as any integration does', async () => {
-  const f = await fixture()
+  const f = await begun()
   await completedOn(f, { A: ['a'] })
-  await failedOn(f, 'W', ['f'])
-  unwrap(await f.root.salvage(f.id('W')))
-  await f.mark()
   const accepting = f.root.accept(f.id('A'))
   await f.expectAdded([])
   unwrap(await f.root.mergeSalvage(f.id('W')))
@@ -105,10 +117,7 @@ test('W-INT-08 a salvage holds its target as any integration does', async () => 
 })
 
 test('W-INT-20 a merge that cannot be made aborts the salvage', async () => {
-  const f = await fixture()
-  await failedOn(f, 'W', ['f'])
-  unwrap(await f.root.salvage(f.id('W')))
-  await f.mark()
+  const f = await begun()
   expect(unwrap(await f.root.failIntegration(f.id('W')))).toEqual({ salvage: 'aborted' })
   await f.expectAdded([salvageAborted('W', 'integration_error')])
 })
@@ -180,10 +189,7 @@ test('W-INT-08 an approved salvage waits for the target without another gate, ac
 })
 
 test('W-INT-02 a salvage ends with its target, and conflicts that are open end with it', async () => {
-  const f = await fixture()
-  await f.worker('D', { delegate: true })
-  await failedOn(f, 'W', ['f'], {}, f.agent('D'))
-  unwrap(await f.agent('D').salvage(f.id('W')))
+  const f = await begunBelow()
   const [conflict] = unwrap(await f.agent('D').reportConflicts(f.id('W'), [overlap]))
   f.name(gateOf(await f.agent('D').resolveConflict(f.id('W'), conflict!, 'escalate', 'so')), 'G')
   await f.mark()
@@ -199,11 +205,7 @@ test('W-INT-02 a salvage ends with its target, and conflicts that are open end w
 })
 
 test('W-INT-02 a delegate that completes gives up what it was about to save', async () => {
-  const f = await fixture()
-  await f.worker('D', { delegate: true })
-  await failedOn(f, 'W', ['f'], {}, f.agent('D'))
-  unwrap(await f.agent('D').salvage(f.id('W')))
-  await f.mark()
+  const f = await begunBelow()
   unwrap(await f.agent('D').complete())
   await f.expectAdded([
     emitted('sig1', 'D', 'complete', 'worker'),
@@ -214,10 +216,7 @@ test('W-INT-02 a delegate that completes gives up what it was about to save', as
 })
 
 test('W-INT-02 a run does not close over an open salvage, and a forced stop ends it', async () => {
-  const f = await fixture()
-  await failedOn(f, 'W', ['f'])
-  unwrap(await f.root.salvage(f.id('W')))
-  await f.mark()
+  const f = await begun()
   expect(refused(await f.run.close())).toBe('invalid_state')
   unwrap(await f.run.stop())
   const rows = (await f.run.entries()).slice(-3).map(entry => f.row(entry).slice(0, 3))
@@ -229,9 +228,7 @@ test('W-INT-02 a run does not close over an open salvage, and a forced stop ends
 })
 
 test('W-REC-24 a salvage that a crash interrupted is open again, with its conflicts and its result', async () => {
-  const f = await fixture()
-  await failedOn(f, 'W', ['f'])
-  unwrap(await f.root.salvage(f.id('W')))
+  const f = await begun()
   const [one, other] = unwrap(await f.root.reportConflicts(f.id('W'), [overlap, { ...overlap, resources: ['g'] }]))
   unwrap(await f.root.resolveConflict(f.id('W'), one!, 'coordinator_resolve', 'kept', { kept: 1 }))
   const before = unwrap(await f.root.integration(f.id('W')))
@@ -252,12 +249,11 @@ test('W-REC-24 a salvage that a crash interrupted is open again, with its confli
 })
 
 test('W-SEC-09 a checkpoint that was changed in the store is not salvaged', async () => {
-  const f = await fixture({ secret: new Uint8Array(32).fill(42), profile: temporaryProfile() })
+  const f = await fixture({ profile: temporaryProfile() })
   await f.workspace('W', { directive: { format: 'markdown', content: 'work' } })
   unwrap(await f.agent('W').receive())
   f.name(unwrap(await f.final('W', ['f'])).checkpoint, 'KW')
   unwrap(await f.agent('W').failed('broke'))
-  await f.mark()
   unwrap(await f.root.salvage(f.id('W')))
   await f.restart(() => changeObjects(f, 'checkpoint', data => data.replace('"intent":"show', '"intent":"hide')))
   await f.mark()
@@ -333,14 +329,10 @@ test('W-INT-20 the owner of the failed work is asked, and may end the salvage', 
   const gate: Row = ['gate_triggered', 'R', 'protocol', { gate_id: 'G', workspace: 'R', addressee: 'ux' }]
   await f.expectAmong([gate])
   unwrap(await f.runtime.user('ux').reject(f.run.id, asked))
+  const rejected = { strategy: 'escalate', resolution: 'gate_rejected_by_human', outcome: 'failed' } as const
   await f.expectAmong([
     ['gate_resolved', 'R', 'ux', { gate_id: 'G', action: 'reject' }],
-    salvageResolved('X1', 'W', 'ux', {
-      type: 'content_overlap',
-      strategy: 'escalate',
-      resolution: 'gate_rejected_by_human',
-      outcome: 'failed',
-    }),
+    salvageResolved('X1', 'W', 'ux', { type: 'content_overlap', ...rejected }),
     salvageAborted('W', 'gate_rejected_by_human', { actor: 'ux' }),
   ])
   expect(await states(f)).toEqual(before)
@@ -371,21 +363,10 @@ test('W-HWY-12 a gate about a conflict ends with its salvage', async () => {
   f.name(gateOf(await f.root.resolveConflict(f.id('W'), one!, 'escalate', 'mine')), 'G')
   await f.mark()
   unwrap(await f.root.discardSalvage(f.id('W')))
+  const why = { reason: 'subject_invalidated', mode: 'salvage' }
   await f.expectAdded([
     salvageAborted('W', 'not_usable'),
-    [
-      'gate_resolved',
-      'R',
-      'protocol',
-      {
-        gate_id: 'G',
-        gate_type: 'conflict_resolution',
-        action: 'reject',
-        reason: 'subject_invalidated',
-        actor: 'protocol',
-        mode: 'salvage',
-      },
-    ],
+    ended('G', 'conflict_resolution', 'R', 'reject', 'protocol', why),
   ])
 })
 
@@ -394,14 +375,18 @@ test('W-INT-20 only the integrator of the salvage settles its conflicts, in word
   const [one] = await meets(f)
   await f.worker('V')
   await f.mark()
-  expect(refused(await f.agent('V').resolveConflict(f.id('W'), one!, 'coordinator_resolve', 'x'))).toBe(
+  const settle = (by: AgentHandle, conflict: string, strategy: string) =>
+    by.resolveConflict(f.id('W'), conflict, strategy as never, 'x')
+  const asked = [
+    await settle(f.agent('V'), one!, 'coordinator_resolve'),
+    await f.agent('V').reportConflicts(f.id('W'), [overlap]),
+    await settle(f.root, one!, 'guess'),
+    await settle(f.root, 'conflict_none', 'coordinator_resolve'),
+  ]
+  expect(asked.map(refused)).toEqual([
     'permission_denied',
-  )
-  expect(refused(await f.agent('V').reportConflicts(f.id('W'), [overlap]))).toBe('permission_denied')
-  expect(refused(await f.root.resolveConflict(f.id('W'), one!, 'guess' as never, 'x'))).toBe(
+    'permission_denied',
     'invalid_argument(invalid_strategy)',
-  )
-  expect(refused(await f.root.resolveConflict(f.id('W'), 'conflict_none', 'coordinator_resolve', 'x'))).toBe(
     'invalid_state(conflict_not_open)',
-  )
+  ])
 })

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { timeoutLeft } from '../budget/clock.ts'
 import { viewMeter } from '../budget/remaining.ts'
 import { type Fixture, fixture, refused } from '../testing/fixture.ts'
-import { isTransition, STATE_CLASSES, TRANSITIONS } from './states.ts'
+import { isTransition, TRANSITIONS } from './states.ts'
 
 const ABORT = 'aborted_by_coordinator aborted_by_human batch_abort escalation_timeout'
 const ENDED = `${ABORT} parent_failed system_shutdown`
@@ -50,15 +50,6 @@ test('W-LIFE-02 of the 81 ordered pairs of states exactly the 22 of W-LIFE-02 ex
     }
   }
   expect(isTransition('active', 'failed', 'agent_started')).toBe(false)
-})
-
-test('W-LIFE-01 each state has one class', () => {
-  expect(STATE_CLASSES).toEqual({
-    productive: ['idle', 'active'],
-    paused: ['blocked', 'migrating', 'suspended'],
-    resolution: ['integrating', 'conflicted'],
-    terminal: ['closed', 'failed'],
-  })
 })
 
 /**

@@ -1,15 +1,8 @@
-// Tables of the nine workspace states: classes (W-LIFE-01), the 22 transitions with their triggers (W-LIFE-02), what
-// each state allows (W-LIFE-04).
+// Tables of the nine workspace states (W-LIFE-01): the 22 transitions with their triggers (W-LIFE-02), what each state
+// allows (W-LIFE-04).
 import type { EventBody, WorkspaceState } from '@parley/trail/events'
 
 export type Trigger = EventBody<'workspace_state_changed'>['trigger']
-
-export const STATE_CLASSES = {
-  productive: ['idle', 'active'],
-  paused: ['blocked', 'migrating', 'suspended'],
-  resolution: ['integrating', 'conflicted'],
-  terminal: ['closed', 'failed'],
-} as const satisfies Record<string, readonly WorkspaceState[]>
 
 const ABORT = ['aborted_by_coordinator', 'aborted_by_human', 'batch_abort', 'escalation_timeout'] as const
 const ENDED = [...ABORT, 'parent_failed', 'system_shutdown'] as const

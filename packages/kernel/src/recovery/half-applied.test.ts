@@ -1,14 +1,14 @@
 // Decisions of which only the first part is on record (W-REC-24): what is missing is produced once; and a recovery that
 // is interrupted and taken up again (W-REC-23).
-import { formatTimestamp, parseTimestamp, type SignalId, type Ticks, unwrap } from '@parley/core'
+import { formatTimestamp, parseTimestamp, type Ticks, unwrap } from '@parley/core'
 import type { ProposedEntry, StoredRecord } from '@parley/trail'
 import type { GateType } from '@parley/trail/events'
 import { expect, test } from 'vitest'
 import { type Fixture, fixture, type Row, withWorker } from '../testing/fixture.ts'
-import { behind, draft, leave, rewrite } from '../testing/foreign.ts'
+import { behind, draft, leave, proposal, rewrite } from '../testing/foreign.ts'
 import { only, prepare, TRANSITIONS, waiting } from '../testing/gates.ts'
 import { send } from '../testing/mail.ts'
-import { delivered, emitted, changed as stateChanged } from '../testing/tasks.ts'
+import { bound, delivered, emitted, finished, graphOf, changed as stateChanged } from '../testing/tasks.ts'
 import { carriedFixture } from '../testing/transport.ts'
 
 /** What a restart adds, the marker aside, and that the next one adds nothing more. */
@@ -23,25 +23,14 @@ async function repaired(f: Fixture, meanwhile?: () => void | Promise<void>): Pro
 
 const shape = (rows: readonly Row[]) => rows.map(row => row.slice(0, 3))
 
-function changed(f: Fixture, name: string, from_state: string, to_state: string, trigger: string): ProposedEntry {
-  const body = { workspace_id: f.id(name), from_state, to_state, trigger, initiator: 'protocol' }
-  const failed = to_state === 'failed' ? { reason: trigger } : {}
-  return {
-    event_type: 'workspace_state_changed',
-    workspace: f.id(name),
-    actor: 'protocol',
-    body: { ...body, ...failed },
-  } as ProposedEntry
-}
+const changed = (f: Fixture, name: string, from: string, to: string, trigger: string): ProposedEntry =>
+  proposal(...stateChanged(f.id(name), from, to, trigger, 'protocol', 'protocol'))
 
 /** Entries of a migration of W, as a runtime could have left them. */
-const migration = (f: Fixture, event_type: string, more: object = {}): ProposedEntry =>
-  ({
-    event_type,
-    workspace: f.id('W'),
-    actor: event_type === 'migration_started' ? 'system' : 'protocol',
-    body: { workspace_id: f.id('W'), old_agent: `agent:${f.id('W')}`, new_agent: 'a2', ...more },
-  }) as unknown as ProposedEntry
+const migration = (f: Fixture, type: string, more: object = {}): ProposedEntry => {
+  const body = { workspace_id: f.id('W'), old_agent: `agent:${f.id('W')}`, new_agent: 'a2', ...more }
+  return proposal(type, f.id('W'), type === 'migration_started' ? 'system' : 'protocol', body)
+}
 const started = (f: Fixture) => migration(f, 'migration_started', { reason: 'move' })
 const interrupted = { reason: 'migration_error', error: 'runtime_restart' }
 
@@ -65,12 +54,7 @@ test.each([
   const signal = { signal_id, from: f.id('W'), type: 'failed', reason: 'migration_error', timestamp }
   const forms: Record<string, ProposedEntry> = {
     migration_failed: migration(f, 'migration_failed', interrupted),
-    signal_emitted: {
-      event_type: 'signal_emitted',
-      workspace: f.id('W'),
-      actor: 'protocol',
-      body: signal,
-    } as ProposedEntry,
+    signal_emitted: proposal('signal_emitted', f.id('W'), 'protocol', signal),
   }
   await leave(f, [started(f), entered(f), ...left.map(type => forms[type]!)])
   if (!left.includes('signal_emitted' as never)) f.name(signal_id, 'unused')
@@ -101,14 +85,9 @@ test('W-TERM-02 a request that another runtime recorded before its mail was reje
   const request = { workspace_id: workspace, grace_period: 1000, reason: 'enough' }
   const mail = { envelope_id: f.ids.next('env'), from: sender, to: workspace, type: 'feedback', timestamp }
   await leave(f, [
-    { event_type: 'graceful_termination_initiated', workspace, actor: 'system', body: request },
-    {
-      event_type: 'envelope_rejected',
-      workspace: sender,
-      actor: 'protocol',
-      body: { ...mail, reason: 'no_send_right' },
-    },
-  ] as ProposedEntry[])
+    proposal('graceful_termination_initiated', workspace, 'system', request),
+    proposal('envelope_rejected', sender, 'protocol', { ...mail, reason: 'no_send_right' }),
+  ])
   expect(await repaired(f)).toEqual([])
   await send(f, f.root, 'E', 'W', 'feedback')
   await f.advance(2000)
@@ -120,8 +99,7 @@ test('W-REC-24 a grace whose end is on record ends once', async () => {
   unwrap(await f.root.terminate(f.id('W'), 1000, 'enough'))
   await f.settle()
   const body = { workspace_id: f.id('W'), grace_period: 1000, partial_checkpoint: null }
-  const actor = 'protocol'
-  await leave(f, [{ event_type: 'graceful_termination_expired', workspace: f.id('W'), actor, body } as ProposedEntry])
+  await leave(f, [proposal('graceful_termination_expired', f.id('W'), 'protocol', body)])
   const rows = await repaired(f, () => f.clock.advance(1001))
   expect(shape(rows)).toEqual([
     ['signal_emitted', 'W', 'protocol'],
@@ -132,8 +110,7 @@ test('W-REC-24 a grace whose end is on record ends once', async () => {
 
 async function leaveResolved(f: Fixture, gate: string, type: GateType, under: string | null, action: string) {
   const body = { gate_id: gate, gate_type: type, action, actor: 'ux' }
-  const workspace = under === null ? null : f.id(under)
-  await leave(f, [{ event_type: 'gate_resolved', workspace, actor: 'ux', body } as ProposedEntry])
+  await leave(f, [proposal('gate_resolved', under === null ? null : f.id(under), 'ux', body)])
 }
 
 const EFFECTS: { readonly [Type in GateType]: { readonly approve: string; readonly reject?: string } } = {
@@ -176,15 +153,11 @@ test('W-REC-24 a gate that was answered by our own runtime is not carried out tw
 
 test('W-REC-24 a completed integration closes its source, and its task with it', async () => {
   const f = await fixture()
-  const { tasks } = unwrap(await f.root.submitGraph([{ name: 'a', description: 'do it' }]))
-  await f.worker('W', { task: tasks[0]! })
-  unwrap(await f.agent('W').started())
-  await f.bring('W', 'integrating')
+  const { id } = await graphOf(f, { T: {} })
+  await finished(f, 'W', id('T'))
   unwrap(await f.root.beginIntegration(f.id('W')))
   const body = { source: f.id('W'), target: f.id('R'), mode: 'normal', strategy: 'direct', result: 'success' }
-  await leave(f, [
-    { event_type: 'integration_completed', workspace: f.id('W'), actor: 'system', body } as ProposedEntry,
-  ])
+  await leave(f, [proposal('integration_completed', f.id('W'), 'system', body)])
   const rows = await repaired(f)
   expect(shape(rows)).toEqual([
     ['workspace_state_changed', 'W', 'system'],
@@ -221,19 +194,9 @@ test('W-REC-24 a checkpoint gets its signal', async () => {
   const id = f.ids.next('cp')
   f.name(id, 'cp')
   const record = { id, workspace: f.id('W'), payload: { files_changed: [], content: '', artifacts: [] } }
-  const body = {
-    checkpoint_id: id,
-    workspace: f.id('W'),
-    type: 'artifact',
-    status: 'final',
-    confidence: 'high',
-    parent: null,
-  }
-  await leave(
-    f,
-    [{ event_type: 'checkpoint_created', workspace: f.id('W'), actor: 'worker', body } as ProposedEntry],
-    [{ id: id as never, kind: 'checkpoint', value: record }],
-  )
+  const said = { type: 'artifact', status: 'final', confidence: 'high', parent: null }
+  const created = proposal('checkpoint_created', f.id('W'), 'worker', { checkpoint_id: id, workspace: f.id('W'), ...said })
+  await leave(f, [created], [{ id: id as never, kind: 'checkpoint', value: record }])
   const rows = await repaired(f)
   expect(shape(rows)).toEqual([
     ['signal_emitted', 'W', 'protocol'],
@@ -246,7 +209,9 @@ test('W-REC-24 a workspace gets the rights that its creation misses', async () =
   const f = await fixture()
   await f.workspace('W')
   await f.settle()
-  const rights = unwrap(await f.root.rights()).filter(each => each.holder === f.id('W') || each.target === f.id('W'))
+  const ofW = async () =>
+    unwrap(await f.root.rights()).filter(each => each.holder === f.id('W') || each.target === f.id('W'))
+  const rights = await ofW()
   const ids = new Set<string>(rights.map(each => each.id))
   const text = (view: string) => [...ids].some(id => view.includes(id))
   await f.mark()
@@ -262,23 +227,14 @@ test('W-REC-24 a workspace gets the rights that its creation misses', async () =
       return linked
     }),
   )
-  const made = unwrap(await f.root.rights()).filter(each => each.holder === f.id('W') || each.target === f.id('W'))
-  const plain = (list: typeof made) => list.map(({ type, holder, target }) => ({ type, holder, target }))
-  expect(plain(made)).toEqual(plain(rights))
+  const plain = (list: typeof rights) => list.map(({ type, holder, target }) => ({ type, holder, target }))
+  expect(plain(await ofW())).toEqual(plain(rights))
 })
 
 test('W-REC-24 a task follows its workspace, which failed or completed without it', async () => {
   const f = await fixture()
-  const tasks = unwrap(
-    await f.root.submitGraph([
-      { name: 'a', description: 'do it' },
-      { name: 'b', description: 'do it' },
-    ]),
-  ).tasks
-  for (const [index, name] of ['F', 'C'].entries()) {
-    await f.worker(name, { task: tasks[index]! })
-    unwrap(await f.agent(name).started())
-  }
+  const { id } = await graphOf(f, { F: {}, C: {} })
+  for (const name of ['F', 'C']) unwrap(await (await bound(f, name, id(name))).started())
   unwrap(await f.final('C'))
   await leave(f, [
     changed(f, 'F', 'active', 'failed', 'timeout'),
@@ -305,12 +261,7 @@ async function wounded(): Promise<Fixture> {
   await send(f, f.root, 'E2', 'W', 'directive')
   await leave(f, [
     changed(f, 'D', 'active', 'failed', 'timeout'),
-    {
-      event_type: 'signal_emitted',
-      workspace: f.id('X'),
-      actor: 'worker',
-      body: { signal_id: f.ids.next('sig') as SignalId, from: f.id('X'), type: 'complete' },
-    } as ProposedEntry,
+    proposal(...emitted(f.ids.next('sig'), f.id('X'), 'complete', 'worker')),
   ])
   const now = parseTimestamp((await f.run.entries()).at(-1)!.timestamp) as Ticks
   const early = draft(f, changed(f, 'V', 'active', 'blocked', 'agent_blocked'), (now - 1_000_000) as Ticks)
@@ -322,8 +273,8 @@ async function wounded(): Promise<Fixture> {
 }
 
 async function endOf(f: Fixture): Promise<object> {
-  const states: [string, string | undefined][] = []
-  for (const name of ['V', 'W', 'X', 'T', 'D', 'C']) states.push([name, await f.state(name)])
+  const states: Record<string, string | undefined> = {}
+  for (const name of ['V', 'W', 'X', 'T', 'D', 'C']) states[name] = await f.state(name)
   const inbox = unwrap(await f.root.look(f.id('W'))).inbox.map(id => f.nameOf(id))
   const entries = (await f.run.entries()).map(entry => entry.event_type)
   const count = (type: string) => entries.filter(each => each === type).length
@@ -338,14 +289,7 @@ test.for([0, 1, 2, 3, 4, 5, 6])(
     await calm.restart()
     const expected = await endOf(calm)
     expect(expected).toMatchObject({
-      states: [
-        ['V', 'active'],
-        ['W', 'active'],
-        ['X', 'integrating'],
-        ['T', 'failed'],
-        ['D', 'failed'],
-        ['C', 'failed'],
-      ],
+      states: { V: 'active', W: 'active', X: 'integrating', T: 'failed', D: 'failed', C: 'failed' },
       inbox: ['E1', 'E2'],
       waits: [0, 0, 0],
       violations: 1,

@@ -1,12 +1,12 @@
 // What corruption leads to (W-REC-12, -13): isolated violations are left out and recorded once; damage halts the run it
 // is in.
 import { machineFaultOf, ParleyError, parseTimestamp, type Ticks, unwrap } from '@parley/core'
-import type { EntryDraft, ProposedEntry } from '@parley/trail'
+import type { EntryDraft } from '@parley/trail'
 import { expect, test } from 'vitest'
 import type { AgentHandle } from '../runtime/handle/agent.ts'
 import { referenceTaxonomy } from '../taxonomy/reference.ts'
 import { type Fixture, fixture, type Row, withWorker } from '../testing/fixture.ts'
-import { behind, draft, rewrite } from '../testing/foreign.ts'
+import { behind, draft, proposal, rewrite } from '../testing/foreign.ts'
 import { envelopeType } from '../testing/taxonomies.ts'
 
 async function newest(f: Fixture): Promise<Ticks> {
@@ -26,11 +26,6 @@ async function restartWith(f: Fixture, forged: readonly EntryDraft[]): Promise<v
 function quarantined(id: string, expected: string | null, actual: string | null): Row {
   const body = { subject_type: 'trail_entry', subject_id: id, violation: 'chain_broken', expected, actual }
   return ['integrity_violation', null, 'protocol', { ...body, action_taken: 'quarantined' }]
-}
-
-function transition(f: Fixture, name: string, from_state: string, to_state: string): ProposedEntry {
-  const body = { workspace_id: f.id(name), from_state, to_state, trigger: 'agent_blocked', initiator: 'worker' }
-  return { event_type: 'workspace_state_changed', workspace: f.id(name), actor: 'protocol', body } as ProposedEntry
 }
 
 test('W-REC-13 a missing entry halts the run too', async () => {
@@ -153,92 +148,35 @@ test('W-REC-13 what no entry can be left out for halts the run that needs it, wi
   expect(f.runtime.active).toEqual([other.id])
 })
 
-const ORPHANS: readonly (readonly [string, (f: Fixture) => Partial<ProposedEntry>])[] = [
-  [
-    'a delivery of nothing',
-    f => ({
-      event_type: 'envelope_delivered',
-      workspace: f.id('W'),
-      actor: 'protocol',
-      body: { envelope_id: 'nothing', from: f.id('R'), to: f.id('W'), delivered_at: 'x' },
-    }),
-  ],
-  [
-    'a signal for nobody',
-    f => ({
-      event_type: 'signal_delivered',
-      workspace: null,
-      actor: 'protocol',
-      body: { signal_id: 'sig', from: f.id('W'), delivered_to: 'nobody', delivered_at: 'x' },
-    }),
-  ],
+/** `W` and `R` stand for the ids of the worker and the root. */
+const ORPHANS: readonly (readonly [what: string, ...Row])[] = [
+  ['a delivery of nothing', 'envelope_delivered', 'W', 'protocol', { envelope_id: 'nothing', from: 'R', to: 'W' }],
+  ['a signal for nobody', 'signal_delivered', null, 'protocol', { signal_id: 'sig', from: 'W', delivered_to: 'no' }],
   [
     'an entry of a workspace that was never created',
-    f => ({ ...transition(f, 'W', 'active', 'blocked'), workspace: 'nobody' as never }),
+    'workspace_state_changed',
+    'nobody',
+    'protocol',
+    { workspace_id: 'W', from_state: 'active', to_state: 'blocked', trigger: 'agent_blocked' },
   ],
-  [
-    'a child of nobody',
-    () => ({
-      event_type: 'workspace_created',
-      workspace: 'child' as never,
-      actor: 'system',
-      body: { workspace_id: 'child', role: 'worker', parent: 'nobody' } as never,
-    }),
-  ],
-  [
-    'a second root',
-    () => ({
-      event_type: 'workspace_created',
-      workspace: 'root' as never,
-      actor: 'protocol',
-      body: { workspace_id: 'root', role: 'coordinator', parent: null } as never,
-    }),
-  ],
-  [
-    'a right that nobody has',
-    f => ({
-      event_type: 'port_right_revoked',
-      workspace: f.id('W'),
-      actor: 'system',
-      body: { right_id: 'none', right_type: 'send', holder: f.id('W'), target: f.id('R'), reason: 'x' } as never,
-    }),
-  ],
-  [
-    'a task that was never created',
-    f => ({
-      event_type: 'task_status_changed',
-      workspace: f.id('R'),
-      actor: 'protocol',
-      body: { task_id: 'none', from_status: 'draft', to_status: 'pending', workspace_id: null } as never,
-    }),
-  ],
-  [
-    'an integration of nobody',
-    f => ({
-      event_type: 'integration_started',
-      workspace: f.id('W'),
-      actor: 'system',
-      body: { source: 'nobody', target: f.id('R'), mode: 'normal' } as never,
-    }),
-  ],
+  ['a child of nobody', 'workspace_created', 'child', 'system', { workspace_id: 'child', parent: 'nobody' }],
+  ['a second root', 'workspace_created', 'root', 'protocol', { workspace_id: 'root', parent: null }],
+  ['a right that nobody has', 'port_right_revoked', 'W', 'system', { right_id: 'no', holder: 'W', target: 'R' }],
+  ['a task that was never created', 'task_status_changed', 'R', 'protocol', { task_id: 'no', to_status: 'pending' }],
+  ['an integration of nobody', 'integration_started', 'W', 'system', { source: 'no', target: 'R', mode: 'normal' }],
 ]
 
-test.for(ORPHANS)('W-ID-08 %s is left out, recorded, and harms nothing', async ([, make]) => {
+test.for(ORPHANS)('W-ID-08 W-REC-22 %s is left out, recorded, and harms nothing', async ([, ...row]) => {
   const f = await withWorker()
   await f.settle()
   const before = await f.picture()
-  const orphan = draft(f, make(f) as ProposedEntry, ((await newest(f)) + 1) as Ticks)
+  const named = JSON.parse(JSON.stringify(row), (_key, value) => (/^[WR]$/.test(value) ? f.id(value) : value)) as Row
+  const orphan = draft(f, proposal(...named), ((await newest(f)) + 1) as Ticks)
   await restartWith(f, [orphan])
-  expect(await markerOf(f)).toMatchObject({ quarantined_entries: 1 })
+  // A workspace whose creation was left out counts as failed.
+  const workspaces_failed = row[0] === 'workspace_created' ? 1 : 0
+  expect(await markerOf(f)).toMatchObject({ quarantined_entries: 1, workspaces_failed })
   const violations = (await f.run.entries()).filter(entry => entry.event_type === 'integrity_violation')
   expect(violations.map(({ body }) => (body as { subject_id?: string }).subject_id)).toEqual([orphan.id])
   expect(await f.picture()).toEqual(before)
-})
-
-test('W-REC-22 a workspace whose creation was left out counts as failed', async () => {
-  const f = await fixture()
-  const body = { workspace_id: 'child', role: 'worker', parent: 'nobody' }
-  const entry = { event_type: 'workspace_created', workspace: 'child', actor: 'system', body }
-  await restartWith(f, [draft(f, entry as never, ((await newest(f)) + 1) as Ticks)])
-  expect(await markerOf(f)).toMatchObject({ workspaces_failed: 1, quarantined_entries: 1 })
 })

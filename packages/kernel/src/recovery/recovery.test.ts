@@ -5,7 +5,6 @@ import {
   type EnvelopeId,
   formatTimestamp,
   parseTimestamp,
-  type SignalId,
   type Ticks,
   unwrap,
 } from '@parley/core'
@@ -13,9 +12,9 @@ import type { Entry, ProposedEntry } from '@parley/trail'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'
 import { type Fixture, fixture, type Row, refused, withWorker } from '../testing/fixture.ts'
-import { leave } from '../testing/foreign.ts'
+import { leave, proposal } from '../testing/foreign.ts'
 import { delivered, inboxOf, receipt, send } from '../testing/mail.ts'
-import { changed } from '../testing/tasks.ts'
+import { decided, emitted as signal } from '../testing/tasks.ts'
 import { denial } from '../testing/topology.ts'
 import { carriedFixture } from '../testing/transport.ts'
 
@@ -39,15 +38,8 @@ async function restarted(f: Fixture, meanwhile?: () => void | Promise<void>) {
   return { rows, counts, downtime }
 }
 
-function emitted(f: Fixture, from: string, type: string, extra: object = {}): ProposedEntry {
-  const signal_id = f.ids.next('sig') as SignalId
-  return {
-    event_type: 'signal_emitted',
-    workspace: f.id(from),
-    actor: 'worker',
-    body: { signal_id, from: f.id(from), type, ...extra },
-  } as ProposedEntry
-}
+const emitted = (f: Fixture, from: string, type: string, reason?: string, actor = 'worker'): ProposedEntry =>
+  proposal(...signal(f.ids.next('sig'), f.id(from), type, actor, reason === undefined ? {} : { reason }))
 
 test('W-REC-22 the coordinator that subscribes later hears of the recovery too; a run that was just started had none', async () => {
   const f = await fixture()
@@ -111,7 +103,7 @@ test.for([
     await f.worker('C', {}, child)
     await leave(
       f,
-      signals.map(([type, reason]) => emitted(f, 'W', type, reason === undefined ? {} : { reason })),
+      signals.map(([type, reason]) => emitted(f, 'W', type, reason)),
     )
     const { counts } = await restarted(f)
     expect(await f.state('W')).toBe(state)
@@ -128,8 +120,8 @@ test('W-REC-16 a failure of the runtime keeps its code, takes its children along
   await f.worker('C', {}, parent)
   await f.worker('W')
   await leave(f, [
-    { ...emitted(f, 'D', 'failed', { reason: 'timeout' }), actor: 'protocol' } as ProposedEntry,
-    { ...emitted(f, 'W', 'failed', { reason: 'delivery_exhausted' }), actor: 'protocol' } as ProposedEntry,
+    emitted(f, 'D', 'failed', 'timeout', 'protocol'),
+    emitted(f, 'W', 'failed', 'delivery_exhausted', 'protocol'),
   ])
   const { rows } = await restarted(f)
   expect([await f.state('D'), await f.state('C'), await f.state('W')]).toEqual(['failed', 'failed', 'active'])
@@ -160,18 +152,9 @@ const to = (id: string, receiver = 'W') => ({ id, from: 'R', to: receiver, type:
 
 /** The record of a placement and nothing behind it, as a runtime leaves it that appends entry by entry. */
 async function leavePlaced(f: Fixture, id: EnvelopeId, receiver: string): Promise<void> {
-  const entry = {
-    event_type: 'envelope_delivered',
-    workspace: f.id(receiver),
-    actor: 'protocol',
-    body: {
-      envelope_id: id,
-      from: f.id('R'),
-      to: f.id(receiver),
-      delivered_at: formatTimestamp(f.runtime.clock.next()),
-    },
-  }
-  await leave(f, [entry as ProposedEntry])
+  const delivered_at = formatTimestamp(f.runtime.clock.next())
+  const body = { envelope_id: id, from: f.id('R'), to: f.id(receiver), delivered_at }
+  await leave(f, [proposal('envelope_delivered', f.id(receiver), 'protocol', body)])
 }
 
 /** Nothing that is sent arrives. */
@@ -209,15 +192,7 @@ test('W-REC-17 a delivery to somebody who has ended since is left as it is', asy
   const other = await send(f, f.root, 'F', 'W', 'directive')
   await leavePlaced(f, other, 'W')
   expect(refused(await f.root.look(f.id('W')))).toBe('ok')
-  const [event_type, , actor, body] = changed(
-    f.id('W'),
-    'active',
-    'failed',
-    'aborted_by_coordinator',
-    'system',
-    'coordinator',
-  )
-  await leave(f, [{ event_type, workspace: f.id('W'), actor, body } as ProposedEntry])
+  await leave(f, [proposal(...decided(f.id('W'), 'active', 'failed', 'aborted_by_coordinator'))])
   await f.mark()
   await f.restart()
   await f.expectAdded([])

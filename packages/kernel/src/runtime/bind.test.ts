@@ -2,7 +2,9 @@
 // repeating.
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { type Fixture, fixture, refused } from '../testing/fixture.ts'
+import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
+import * as letter from '../testing/mail.ts'
+import { changed, delivered, emitted, failedTask, status } from '../testing/tasks.ts'
 import type { AgentHandle } from './handle/agent.ts'
 
 /** A binder that notes whom it got and fails where it is told to. */
@@ -19,6 +21,14 @@ class Binder {
 
 const directive = { format: 'markdown', content: 'work' }
 
+/** The creation of W below the root. */
+const MADE: readonly Row[] = [
+  ['workspace_created', 'W', 'system'],
+  ['port_right_created', 'W', 'system'],
+  ['port_right_created', 'R', 'system'],
+  ['port_right_created', 'W', 'system'],
+]
+
 test('W-WS-06 an agent that cannot be bound fails its workspace with creation_error, and its task with it', async () => {
   const binder = new Binder()
   const f = await fixture({ bind: binder.bind })
@@ -31,21 +41,16 @@ test('W-WS-06 an agent that cannot be bound fails its workspace with creation_er
   expect(refused(created)).toBe('rejected(creation_error)')
   const workspace = created.ok ? '' : (created.error.details.workspace as string)
   f.name(workspace, 'W')
-  const failed = { reason: 'creation_error' }
-  const change = { workspace_id: 'W', from_state: 'idle', to_state: 'failed', trigger: 'creation_error' }
-  const task = { task_id: 'T', workspace_id: 'W' }
+  const reason = 'creation_error'
   await f.expectAdded([
-    ['workspace_created', 'W', 'system'],
-    ['port_right_created', 'W', 'system'],
-    ['port_right_created', 'R', 'system'],
-    ['port_right_created', 'W', 'system'],
-    ['task_assigned', 'R', 'system', { ...task, attempt_number: 1 }],
-    ['task_status_changed', 'R', 'system', { ...task, from_status: 'pending', to_status: 'assigned' }],
-    ['signal_emitted', 'W', 'protocol', { signal_id: 'sig1', from: 'W', type: 'failed', ...failed }],
-    ['workspace_state_changed', 'W', 'protocol', { ...change, initiator: 'protocol', ...failed }],
-    ['task_status_changed', 'R', 'protocol', { ...task, from_status: 'assigned', to_status: 'failed' }],
-    ['task_failed', 'R', 'protocol', { ...task, attempt_number: 1, failure_reason: 'creation_error' }],
-    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
+    ...MADE,
+    ['task_assigned', 'R', 'system', { task_id: 'T', workspace_id: 'W', attempt_number: 1 }],
+    status('T', 'pending', 'assigned', 'W', 'system'),
+    emitted('sig1', 'W', 'failed', 'protocol', { reason }),
+    changed('W', 'idle', 'failed', reason, 'protocol', 'protocol'),
+    status('T', 'assigned', 'failed', 'W'),
+    failedTask('T', 'W', 1, reason),
+    delivered('sig1', 'W', 'R'),
   ])
   expect(f.notices.filter(({ to }) => to === f.root.workspace).map(({ kind }) => kind)).toEqual(['state', 'signal'])
 
@@ -108,10 +113,7 @@ test('a workspace that is aborted while its agent is being bound stays aborted',
   f.name(agent.workspace, 'W')
   expect(unwrap(await agent.look()).status).toBe('failed')
   await f.expectAdded([
-    ['workspace_created', 'W', 'system'],
-    ['port_right_created', 'W', 'system'],
-    ['port_right_created', 'R', 'system'],
-    ['port_right_created', 'W', 'system'],
+    ...MADE,
     ['signal_emitted', 'W', 'system', expect.objectContaining({ type: 'failed' })],
     ['workspace_state_changed', 'W', 'system', expect.objectContaining({ to_state: 'failed' })],
     ['signal_delivered', 'R', 'protocol'],
@@ -161,27 +163,22 @@ test('a restart lets an agent say `ready` that had not, and sends the directive 
   f.name(worker!, 'W')
   f.name(observer!, 'O')
   await f.expectAdded([
-    ['workspace_created', 'W', 'system'],
-    ['port_right_created', 'W', 'system'],
-    ['port_right_created', 'R', 'system'],
-    ['port_right_created', 'W', 'system'],
+    ...MADE,
     ['workspace_created', 'O', 'system'],
     ['port_right_created', 'O', 'system'],
   ])
   hangs = false
   await f.restart()
-  const change = { workspace_id: 'W', from_state: 'idle', to_state: 'active', trigger: 'first_envelope' }
-  const mail = { envelope_id: 'env1', from: 'R', to: 'W' }
-  const created = { priority: 'normal', in_reply_to: null, originator: 'system', origin: 'agent' }
-  const emitted = (await f.added()).map(entry => f.row(entry))
+  const mail = { id: 'env1', from: 'R', to: 'W' }
+  const rows = (await f.added()).map(entry => f.row(entry))
   const only = (name: string) =>
-    emitted.filter(([, , , body]) => body?.from === name || body?.to === name || body?.workspace_id === name)
+    rows.filter(([, , , body]) => body?.from === name || body?.to === name || body?.workspace_id === name)
   expect(only('W')).toEqual([
-    ['signal_emitted', 'W', 'worker', { signal_id: 'sig1', from: 'W', type: 'ready' }],
-    ['signal_delivered', 'R', 'protocol', { signal_id: 'sig1', from: 'W', delivered_to: 'R' }],
-    ['envelope_created', 'R', 'system', { ...mail, type: 'directive', ...created }],
-    ['envelope_delivered', 'W', 'protocol', mail],
-    ['workspace_state_changed', 'W', 'protocol', { ...change, initiator: 'protocol' }],
+    emitted('sig1', 'W', 'ready', 'worker'),
+    delivered('sig1', 'W', 'R'),
+    letter.created({ ...mail, type: 'directive' }),
+    letter.delivered(mail),
+    changed('W', 'idle', 'active', 'first_envelope', 'protocol', 'protocol'),
     ['signal_emitted', 'W', 'protocol', expect.objectContaining({ type: 'acknowledged', ref: 'env1' })],
     ['signal_delivered', 'R', 'protocol', expect.objectContaining({ delivered_to: 'R' })],
   ])
@@ -189,7 +186,7 @@ test('a restart lets an agent say `ready` that had not, and sends the directive 
     ['signal_emitted', 'O', 'observer', 'ready'],
     ['signal_delivered', 'R', 'protocol', undefined],
   ])
-  expect(emitted).toHaveLength(9)
+  expect(rows).toHaveLength(9)
   expect(binder.bound).toEqual(expect.arrayContaining([worker, observer]))
   const directiveId = await f.run.read(run => run.workspaces.get(worker!)?.directive)
   expect(f.nameOf(directiveId!)).toBe('env1')

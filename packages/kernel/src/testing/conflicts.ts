@@ -1,5 +1,6 @@
 // Conflicts for tests: work that overlaps, and the entries that strategies and conflicts leave, as rows.
 import { type GateId, type Result, unwrap } from '@parley/core'
+import type { AgentHandle } from '../runtime/handle/agent.ts'
 import type { ConflictReport } from '../runtime/handle/integrator.ts'
 import { type Fixture, type Row, refused } from './fixture.ts'
 import { aborted, changed, decided, delivered, emitted, failedTask, finished, graphOf, status } from './tasks.ts'
@@ -7,9 +8,13 @@ import { aborted, changed, decided, delivered, emitted, failedTask, finished, gr
 /**
  * Workers that have completed work on these files, in this order, each `integrating` with a final checkpoint K<name>.
  */
-export async function completedOn(f: Fixture, work: Readonly<Record<string, readonly string[]>>): Promise<void> {
+export async function completedOn(
+  f: Fixture,
+  work: Readonly<Record<string, readonly string[]>>,
+  by: AgentHandle = f.root,
+): Promise<void> {
   for (const [name, files] of Object.entries(work)) {
-    await f.worker(name)
+    await f.worker(name, {}, by)
     f.name(unwrap(await f.final(name, [...files])).checkpoint, `K${name}`)
     unwrap(await f.agent(name).complete())
   }

@@ -22,6 +22,11 @@ import {
 import { forgeMemoryLog, openMemoryStore, type StoredEntry } from '@parley/trail/testing'
 import type { Fixture } from './fixture.ts'
 
+/** An entry as a test puts it, of a row too: without the types that its event demands. */
+export function proposal(event_type: string, workspace: string | null, actor: string, body: object = {}): ProposedEntry {
+  return { event_type, workspace, actor, body } as ProposedEntry
+}
+
 /** Appends entries past the kernel, as a runtime could have that then stopped; the fixture is to be restarted. */
 export async function leave(
   f: Fixture,
