@@ -122,28 +122,6 @@ test('the meter of a workspace that has ended stands still', async () => {
   expect(unwrap(await f.root.look(f.id('W'))).meter.tokens).toBe(5)
 })
 
-test('W-REC-25 meters are the same after a restart, and a mark that was crossed right before it is dealt with', async () => {
-  const f = await fixture()
-  const limits: Budget = {
-    compute_budget: { token_limit: 1000 },
-    storage_budget: { trail_limit: 1e6, checkpoint_limit: 1e6 },
-    network_budget: { bandwidth_limit: 1e6 },
-    cost_limit: 10,
-  }
-  const agent = await f.worker('W', { budget: limits })
-  unwrap(await f.run.meter(f.id('W'), { tokens: 250, cost: 0.1, context: 77 }))
-  unwrap(await f.run.meter(f.id('W'), { tokens: 250, cost: 0.2 }))
-  unwrap(await f.checkpoint('W', { payload: { content: 'gefräßig 🦝' } }))
-  unwrap(await agent.send(f.mail('R', 'query')))
-  await f.advance(3 * S)
-  const before = unwrap(await agent.meter())
-  expect(before).toMatchObject({ tokens: 500, cost: 0.1 + 0.2, context: 77 })
-  await f.restart()
-  const after = unwrap(await f.agent('W').meter())
-  // Recovery itself takes time and may write; it never takes anything back.
-  expect({ ...after, compute_time: 0, wall_time: 0 }).toEqual({ ...before, compute_time: 0, wall_time: 0 })
-})
-
 const tokens = (token_limit: number): Budget => ({ compute_budget: { token_limit } })
 
 const modified = (name: string, actor: string, from: number, to: number, dimension = 'token_limit'): Row => [

@@ -195,40 +195,6 @@ test('W-WS-14 the last conflict is not settled above a child at work; the others
   expect(rework.entries.map(entry => entry.event_type)).toContain('integration_aborted')
 })
 
-test('W-INT-12 with the gate on, every proposal of the integrator is asked for first, and carried out when it is approved', async () => {
-  const f = await fixture({ run: { highway: only('conflict_resolution') } })
-  const [one, other] = await twoConflicts(f)
-  const first = gateOf(await f.root.resolveConflict(f.id('W'), one, 'coordinator_resolve', 'kept both'))
-  const second = gateOf(await f.root.resolveConflict(f.id('W'), other, 'coordinator_resolve', 'yes'))
-  f.name(first, 'G1')
-  f.name(second, 'G2')
-  await f.expectAmong([triggered('G1'), triggered('G2')])
-  unwrap(await f.runtime.user('ux').approve(f.run.id, second))
-  unwrap(await f.runtime.user('ux').approve(f.run.id, first))
-  const how = (resolution: string) => ({ strategy: 'coordinator_resolve', resolution, outcome: 'closed' }) as const
-  await f.expectAdded([
-    answered('G2', 'approve', 'ux'),
-    settled('X2', 'ux', how('yes')),
-    answered('G1', 'approve', 'ux'),
-    settled('X1', 'ux', how('kept both')),
-    ...closedConflicted,
-  ])
-})
-
-test('W-HWY-07 a rejected proposal leaves the workspace conflicted, and the next one is asked for anew', async () => {
-  const f = await fixture({ run: { highway: only('conflict_resolution') } })
-  const [one] = await twoConflicts(f)
-  for (const [index, strategy] of (['coordinator_resolve', 'agent_rework'] as const).entries()) {
-    const gate = gateOf(await f.root.resolveConflict(f.id('W'), one, strategy, 'so'))
-    f.name(gate, `G${index}`)
-    const [entry] = (await f.expectAmong([triggered(`G${index}`)])).filter(each => each.event_type === 'gate_triggered')
-    expect(entry!.body).toMatchObject({ subject: { id: `${one}:${index}` } })
-    unwrap(await f.runtime.user('ux').reject(f.run.id, gate))
-    await f.expectAdded([answered(`G${index}`, 'reject', 'ux')])
-    expect(await f.state('W')).toBe('conflicted')
-  }
-})
-
 test('W-HWY-08 a human may choose another strategy and other words', async () => {
   const f = await fixture({ run: { highway: only('conflict_resolution') } })
   const [one, other] = await twoConflicts(f)

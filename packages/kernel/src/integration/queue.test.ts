@@ -64,20 +64,6 @@ test('W-INT-02 what else was said of a merge survives the gate, and a restart', 
   expect(unwrap(await f.root.readResult(f.id('A')))).toEqual({ tree: 1 })
 })
 
-test('W-INT-15 a rejected gate fails the workspace without an integration', async () => {
-  const f = await fixture({ run: { highway: only('integration') } })
-  await completedOn(f, { A: ['a'] })
-  const gate = await waiting(f, 'A')
-  unwrap(await ux(f).reject(f.run.id, gate))
-  const reason = 'gate_rejected_by_human'
-  await f.expectAdded([
-    answered('GA', 'A', 'reject', 'ux'),
-    emitted('sig1', 'A', 'failed', 'protocol', { reason }),
-    changed('A', 'integrating', 'failed', reason, 'ux', 'human'),
-    delivered('sig1', 'A', 'R'),
-  ])
-})
-
 test('AMB-18 revise and reject are not gated, and take the gate with them', async () => {
   const f = await fixture({ run: { highway: only('integration') } })
   await completedOn(f, { A: ['a'] })

@@ -5,25 +5,20 @@ import type { RunTrail } from '@parley/trail'
 import type { EventType } from '@parley/trail/events'
 import { tamper } from '@parley/trail/testing'
 import { expect, test } from 'vitest'
+import { gateOf } from '../testing/conflicts.ts'
 import { type Fixture, type FixtureOptions, fixture, refused, withWorker } from '../testing/fixture.ts'
 import { only } from '../testing/gates.ts'
-import { temporaryProfile } from '../testing/profile.ts'
+import { changeObjects, deliveredOnDisk, temporaryProfile } from '../testing/profile.ts'
 import { keyedProofs } from './keyed.ts'
 import { messageOf } from './message-proof.ts'
 import type { ProofReport } from './proof-report.ts'
 
 const secret = new Uint8Array(32).fill(42)
 
-/** A run on a signed trail of its own, with proofs and users. */
-async function signed(options: FixtureOptions = {}): Promise<Fixture> {
-  return fixture({
-    secret,
-    profile: temporaryProfile(),
-    users: 'house',
-    run: { highway: only('integration') },
-    ...options,
-  })
-}
+/** With proofs and users. */
+const SIGNED: FixtureOptions = { secret, users: 'house', run: { highway: only('integration') } }
+
+const signed = () => fixture({ ...SIGNED, profile: temporaryProfile() })
 
 /** Waits until it is: what settles on a disk takes its time. */
 async function until(f: Fixture, state: string): Promise<void> {
@@ -33,20 +28,14 @@ async function until(f: Fixture, state: string): Promise<void> {
 }
 
 /** W made something, a human let it be integrated, and the run ended. */
-async function finishedRun(f: Fixture): Promise<void> {
-  unwrap(await f.runtime.users.accept({ user: 'ux', method: 'password' }))
+async function finishedRun(): Promise<Fixture> {
+  const f = await deliveredOnDisk(SIGNED)
   unwrap(await f.runtime.users.grant('ux', 'approve_integration'))
-  const worker = await f.workspace('W', { directive: { format: 'markdown', content: 'work' } })
-  unwrap(await worker.receive())
-  unwrap(await worker.started())
-  unwrap(await f.final('W'))
-  unwrap(await worker.complete())
   await until(f, 'integrating')
-  const asked = await f.root.accept(f.id('W'))
-  const gate = asked.ok ? undefined : asked.error.details.gate
-  unwrap(await f.runtime.user('ux').approve(f.run.id, gate as never))
+  unwrap(await f.runtime.user('ux').approve(f.run.id, gateOf(await f.root.accept(f.id('W')))))
   await until(f, 'closed')
   unwrap(await f.run.close())
+  return f
 }
 
 async function entryOf(f: Fixture, type: EventType, actor?: string): Promise<EntryId> {
@@ -63,8 +52,7 @@ function statusOf({ identity, message, link, signature, complete }: ProofReport)
 }
 
 test('W-SEC-17 coordinator, agents, people and the runtime itself each have their proof', async () => {
-  const f = await signed()
-  await finishedRun(f)
+  const f = await finishedRun()
   const acts: readonly (readonly [EventType, string, ProofReport['party'], string])[] = [
     ['signal_emitted', 'worker', 'agent', 'none'],
     ['envelope_created', 'system', 'coordinator', 'verified'],
@@ -102,19 +90,6 @@ test('W-SEC-17 what an agent is denied after its workspace has ended is proven t
   }
 })
 
-test('W-SEC-17 a delegate acts under its own name, above the workspace that the entry is filed under', async () => {
-  const f = await signed()
-  const delegate = await f.workspace('D', { delegate: true, directive: { format: 'markdown', content: 'lead' } })
-  unwrap(await delegate.receive())
-  await f.workspace('W', {}, delegate)
-  unwrap(await delegate.abort(f.id('W')))
-  const aborted = (await f.run.entries()).findLast(each => each.event_type === 'workspace_state_changed')!
-  expect([aborted.workspace, aborted.actor]).toEqual([f.id('W'), 'worker'])
-  const report = unwrap(await f.run.proof(aborted.id))
-  expect(report.party).toBe('agent')
-  expect(report.identity).toMatchObject({ status: 'verified', name: `agent:${f.id('D')}` })
-})
-
 test('W-SEC-17 what a delegate does to the tasks below its own is proven to be its act', async () => {
   const f = await signed()
   const submitted = unwrap(await f.root.submitGraph([{ key: 'a', name: 'a', description: 'lead' }] as never))
@@ -144,26 +119,15 @@ test('W-SEC-17 what a delegate does to the tasks below its own is proven to be i
 })
 
 test('W-SEC-17 a message that was changed in the store breaks its own step and no other', async () => {
-  const f = await signed()
-  await finishedRun(f)
+  const f = await finishedRun()
   const id = await entryOf(f, 'checkpoint_created')
-  await f.reopen(() => {
-    tamper(f.options.profile!, records =>
-      records.map(record =>
-        record.kind === 'object' && record.objectKind === 'checkpoint'
-          ? { ...record, data: record.data.replace('"intent":"show', '"intent":"hide') }
-          : record,
-      ),
-    )
-    f.clock.advance(1000)
-  })
+  await f.reopen(() => changeObjects(f, 'checkpoint', data => data.replace('"intent":"show', '"intent":"hide')))
   const run = unwrap(await f.runtime.open(f.run.id))
   expect(statusOf(unwrap(await run.proof(id)))).toEqual(['verified', 'failed', 'verified', 'verified', false])
 })
 
 test('W-SEC-17 a checkpoint is checked against its own proof, whatever the store vouches for', async () => {
-  const f = await signed()
-  await finishedRun(f)
+  const f = await finishedRun()
   const entry = (await f.run.entries()).find(({ event_type }) => event_type === 'checkpoint_created')!
   const stored = f.trail.run(f.run.id)
   const proofs = keyedProofs(secret)
@@ -182,14 +146,9 @@ test('W-SEC-17 a checkpoint is checked against its own proof, whatever the store
 })
 
 test('W-SEC-17 a failure that an agent reports while its work is judged stays its own, whatever ends it later', async () => {
-  const f = await signed()
-  const worker = await f.workspace('W', { directive: { format: 'markdown', content: 'work' } })
-  unwrap(await worker.receive())
-  unwrap(await worker.started())
-  unwrap(await f.final('W'))
-  unwrap(await worker.complete())
+  const f = await deliveredOnDisk(SIGNED)
   await until(f, 'integrating')
-  unwrap(await worker.failed('the model broke'))
+  unwrap(await f.agent('W').failed('the model broke'))
   unwrap(await f.root.abort(f.id('W')))
   await until(f, 'failed')
   const failures = (await f.run.entries()).filter(
@@ -234,8 +193,7 @@ async function forge(f: Fixture, id: EntryId): Promise<void> {
 }
 
 test('W-SEC-17 a signature that does not fit breaks the act that it is under, and whatever rests on it', async () => {
-  const f = await signed()
-  await finishedRun(f)
+  const f = await finishedRun()
   const made = await entryOf(f, 'checkpoint_created')
   const created = (await f.run.entries()).find(
     each => each.event_type === 'workspace_created' && each.workspace === f.id('W'),

@@ -3,7 +3,7 @@
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
-import * as letter from '../testing/mail.ts'
+import { delivered as placed, created as sent } from '../testing/mail.ts'
 import { changed, delivered, emitted, failedTask, status } from '../testing/tasks.ts'
 import type { AgentHandle } from './handle/agent.ts'
 
@@ -176,8 +176,8 @@ test('a restart lets an agent say `ready` that had not, and sends the directive 
   expect(only('W')).toEqual([
     emitted('sig1', 'W', 'ready', 'worker'),
     delivered('sig1', 'W', 'R'),
-    letter.created({ ...mail, type: 'directive' }),
-    letter.delivered(mail),
+    sent({ ...mail, type: 'directive' }),
+    placed(mail),
     changed('W', 'idle', 'active', 'first_envelope', 'protocol', 'protocol'),
     ['signal_emitted', 'W', 'protocol', expect.objectContaining({ type: 'acknowledged', ref: 'env1' })],
     ['signal_delivered', 'R', 'protocol', expect.objectContaining({ delivered_to: 'R' })],

@@ -5,6 +5,7 @@ import type { Entry, TrailQuery } from '@parley/trail'
 import { expect, expectTypeOf, test } from 'vitest'
 import { type Fixture, fixture, type Row, refused, withWorker } from '../testing/fixture.ts'
 import { houseWatch, person, withUsers } from '../testing/people.ts'
+import { graphOf } from '../testing/tasks.ts'
 import type { AgentHandle } from './handle/agent.ts'
 import type { Delegate, Observer, Worker } from './handle/roles.ts'
 
@@ -50,26 +51,13 @@ const unseen = (name: string, kind: string, target: string, actor = 'worker'): R
  */
 async function team(): Promise<{ f: Fixture; graph: GraphId; task: (name: string) => TaskId }> {
   const f = await fixture()
-  const made = unwrap(
-    await f.root.submitGraph(['A', 'B', 'C'].map(key => ({ key, name: key, description: `do ${key}` }))),
-  )
-  const tasks = new Map<string, TaskId>(['A', 'B', 'C'].map((name, index) => [name, made.tasks[index]!]))
-  for (const [name, task] of [
-    ['D', 'A'],
-    ['E', 'B'],
-  ] as const)
-    await f.worker(name, { delegate: true, task: tasks.get(task)!, directive: null })
-  const parts = unwrap(
-    await f
-      .agent('D')
-      .addTasks(made.graph, [{ key: 'A1', name: 'A1', description: 'a part', parent_task: tasks.get('A')! }] as never),
-  )
-  tasks.set('A1', parts.tasks[0]!)
-  await f.worker('W', { task: tasks.get('A1')!, directive: null }, f.agent('D'))
-  for (const [name, id] of tasks) f.name(id, name)
-  f.name(made.graph, 'G')
+  const { graph, id } = await graphOf(f, { A: {}, B: {}, C: {} })
+  for (const [name, task] of Object.entries({ D: 'A', E: 'B' }))
+    await f.worker(name, { delegate: true, task: id(task), directive: null })
+  const parts = await graphOf(f, { A1: { parent_task: id('A') } }, { into: graph, by: f.agent('D') })
+  await f.worker('W', { task: parts.id('A1'), directive: null }, f.agent('D'))
   await f.mark()
-  return { f, graph: made.graph, task: name => tasks.get(name)! }
+  return { f, graph, task: id }
 }
 
 test('W-WS-15 questions about structures are answered with what the asking agent sees', async () => {
