@@ -8,7 +8,7 @@ import { simulate } from './simulate.ts'
 const REGRESSIONS = `
 138 starting a run threw instead of answering while the trail could not be read
   grant:xd9k7i,create:tny0kr,emit:s63fqv,send:p358b5,fault:152naq,assign:ezxjvj,contest:1vbw10,checkpoint:q68dt,start:84k8va
-152 every restart recorded a denial of the `ready` that a workspace could not say before it was suspended
+152 every restart recorded a denial of the signal ready that a workspace could not say before it was suspended
   send:opuc28,create:db8cdn,start:gat1tm,create:gpr13k,assign:nhic9v,send:uflkph,finish:rqgdsg,send:wd5neh,assign:ozh0ls,burst:pswppy,fault:40rz0j,burst:f15c9q,send:n3n92n,assign:nlibhj,send:464ggo,send:9i8tc7,contest:9xe17v,rush:z0i251,send:v0r39z,suspend:k8leer,send:6qyd62
 7130 a trail query of a finished run threw instead of answering while the trail could not be read
   burst:8sldrm,stop:45vike,fault:dskvyz,query:7kgxi4

@@ -46,7 +46,7 @@ export interface RunSettings {
   readonly budget_warning: number
 }
 
-export interface ConsumedMarker {
+interface ConsumedMarker {
   readonly workspace: WorkspaceId
   readonly envelope: EnvelopeId
 }

@@ -106,7 +106,7 @@ export interface LimitView {
   readonly consumed: number
 }
 
-export type LimitsView = { readonly [D in BudgetDimension]?: LimitView }
+type LimitsView = { readonly [D in BudgetDimension]?: LimitView }
 
 export function viewLimits(workspace: Workspace, now: Ticks): LimitsView {
   const limits = limitsOf(workspace.budget).map(([dimension, limit]) => {

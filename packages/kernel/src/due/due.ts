@@ -33,7 +33,7 @@ interface Waiting {
   readonly act: (batch: Batch) => void
 }
 
-export interface DueOptions {
+interface DueOptions {
   /** While a run recovers, the outage is not on record yet: compute time stands still until it is (W-REC-20). */
   readonly recovering?: boolean
 }

@@ -66,12 +66,8 @@ function writeForged(batch: Batch, envelope: Envelope, violation: Violation): vo
 
 /** W-ENV-08: the record, leaving `idle`, the rights that travel along, the receipt. */
 function writePlaced(batch: Batch, envelope: Envelope, receiver: Workspace): void {
-  batch.add('envelope_delivered', receiver, 'protocol', {
-    envelope_id: envelope.id,
-    from: envelope.from,
-    to: envelope.to,
-    delivered_at: batch.at,
-  })
+  const { id: envelope_id, from, to } = envelope
+  batch.add('envelope_delivered', receiver, 'protocol', { envelope_id, from, to, delivered_at: batch.at })
   if (receiver.status === 'idle') {
     writeTransition(batch, receiver, { to: 'active', trigger: 'first_envelope', ...BY_PROTOCOL })
   }
@@ -82,12 +78,8 @@ function writePlaced(batch: Batch, envelope: Envelope, receiver: Workspace): voi
 
 /** W-ENV-16: recognised by its id; acknowledged only if it never was (A-34). */
 function writeRedelivered(batch: Batch, envelope: Envelope, receiver: Workspace): void {
-  batch.add('envelope_redelivered', receiver, 'protocol', {
-    envelope_id: envelope.id,
-    from: envelope.from,
-    to: envelope.to,
-    timestamp: batch.at,
-  })
+  const { id: envelope_id, from, to } = envelope
+  batch.add('envelope_redelivered', receiver, 'protocol', { envelope_id, from, to, timestamp: batch.at })
   if (envelope.status === 'delivered' && !batch.isEnded(receiver)) writeReceipt(batch, envelope, receiver)
 }
 

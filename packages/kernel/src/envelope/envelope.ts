@@ -4,7 +4,7 @@ import { bodyLimits, ENVELOPE_PRIORITIES, type EnvelopePriority, type EventBody,
 import { kernelLimits } from '../limits.ts'
 
 /** W-ENV-04. */
-export const ENVELOPE_STATES = ['created', 'validated', 'delivered', 'acknowledged', 'rejected'] as const
+const ENVELOPE_STATES = ['created', 'validated', 'delivered', 'acknowledged', 'rejected'] as const
 export type EnvelopeState = (typeof ENVELOPE_STATES)[number]
 
 export const PayloadSchema = Type.Object(
@@ -18,7 +18,7 @@ export const PayloadSchema = Type.Object(
 export type PayloadDraft = Static<typeof PayloadSchema>
 
 /** A right that travels with an envelope (W-PORT-06). */
-export const ListedRightSchema = Type.Object(
+const ListedRightSchema = Type.Object(
   { type: Type.Enum(['send', 'send_once']), target: Type.String() },
   { additionalProperties: false },
 )

@@ -135,8 +135,6 @@ async function twoChannels(f: Fixture): Promise<void> {
 }
 
 const fromRoot = (id: string) => ({ id, from: 'R', to: 'W', type: 'directive' })
-const B3 = { id: 'B3', from: 'V', to: 'W', type: 'note' }
-
 test('W-ENV-13 urgent mail is held too, and the next blocking one of another channel is not, also over a restart', async () => {
   const f = await fixture({ run: withNotes })
   await twoChannels(f)

@@ -33,7 +33,7 @@ export interface Rejection {
 }
 
 /** What the runtime composes for a workspace: it goes out in the name of whoever asked for it (§9.1). */
-export interface Composed {
+interface Composed {
   /** The id of a directive that was promised at creation (W-WS-07). */
   readonly reserved?: EnvelopeId
   readonly accepted?: () => void

@@ -10,7 +10,7 @@ import type { Workspace } from '../workspace/workspace.ts'
 import { type EscalationReply, RECEIVE_ESCALATION, writeResolved } from './escalation.ts'
 import { writeInjected } from './inject.ts'
 
-export const EscalationAnswerSchema = Type.Union([
+const EscalationAnswerSchema = Type.Union([
   Type.Object({ type: Type.Literal('envelope'), payload: PayloadSchema }, { additionalProperties: false }),
   Type.Object({ type: Type.Enum(['abort', 'delegation']) }, { additionalProperties: false }),
 ])

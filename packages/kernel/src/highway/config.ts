@@ -13,7 +13,7 @@ import { invalidArgument } from '../refusal.ts'
 export const HIGHWAY_PRESETS = ['autonomous', 'supervised', 'gated'] as const
 export type HighwayPreset = (typeof HIGHWAY_PRESETS)[number]
 
-export interface GateSetting {
+interface GateSetting {
   readonly on: boolean
   readonly timeout: number | null
   readonly fallback: GateFallback

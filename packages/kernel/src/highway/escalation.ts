@@ -38,7 +38,7 @@ export interface EscalationReply {
 }
 
 /** How an addressee stands: takes it now, takes it later, or will never take it (W-USER-02). */
-export type Availability = 'present' | 'away' | 'gone'
+type Availability = 'present' | 'away' | 'gone'
 
 export function availability(users: UserDirectory | undefined, addressee: string): Availability {
   // The owner of a root that no person answers for.
@@ -76,7 +76,7 @@ export function writeEscalated(batch: Batch, from: Workspace, signal: SignalId, 
   writeReceived(batch, from, signal, reason, 'protocol')
 }
 
-export function writeReceived(batch: Batch, from: Workspace, signal: SignalId, reason: string, actor: string): void {
+function writeReceived(batch: Batch, from: Workspace, signal: SignalId, reason: string, actor: string): void {
   const { highway } = batch.run
   const addressee = from.owner
   const standing = availability(batch.context.users, addressee)

@@ -1,13 +1,5 @@
 // What gate entries do to the state: gates that wait, guards, and what a human changed.
-import {
-  type GateId,
-  type GraphId,
-  invariant,
-  type ObjectId,
-  type SignalId,
-  type TaskId,
-  type WorkspaceId,
-} from '@parley/core'
+import { type GateId, invariant, type ObjectId, type SignalId, type WorkspaceId } from '@parley/core'
 import type { EventBody, TaskPriority } from '@parley/trail/events'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
 import { countProposal } from '../integration/conflict-record.ts'
@@ -15,27 +7,13 @@ import { kernelLimits } from '../limits.ts'
 import { claim } from '../objects.ts'
 import { type Folds, type Run, ticksOf } from '../run/run.ts'
 import type { TaskText } from '../task/task.ts'
-import { type Gate, type GateModifications, type GateRecord, guardKey } from './gate.ts'
+import { type Gate, type GateModifications, type GateRecord, gateFrom, guardKey } from './gate.ts'
 
 export const highwayFolds: Folds = {
   gate_triggered(run, body, entry) {
     const id = body.gate_id as GateId
     const { paused } = claim<GateRecord>(run, id, 'gate')
-    const opened = ticksOf(entry)
-    run.gates.set(id, {
-      id,
-      type: body.gate_type,
-      subject: body.subject.id,
-      workspace: body.workspace as WorkspaceId | null,
-      task: body.task_ref as TaskId | null,
-      graph: body.graph_ref as GraphId | null,
-      timeout: body.timeout,
-      fallback: body.fallback,
-      addressee: body.addressee,
-      opened,
-      paused,
-      handedOver: undefined,
-    })
+    run.gates.set(id, gateFrom(body, paused, ticksOf(entry)))
     if (paused.type === 'envelope_delivery') {
       const envelope = run.envelopes.get(paused.envelope)
       if (envelope) envelope.gate = id

@@ -97,17 +97,6 @@ test('W-HWY-06 each addressee has a queue of their own', async () => {
   ])
 })
 
-test('W-HWY-06 what fell to the coordinator stands in nobody’s queue', async () => {
-  const highway = only('workspace_abort', { timeout: 100, fallback: 'escalate_to_coordinator' })
-  const f = await fixture({ run: { owner: 'ux', highway } })
-  for (const name of ['A', 'B']) await f.worker(name)
-  gateOf(f, await f.root.abort(f.id('A')), 'GA')
-  await f.advance(101)
-  await f.mark()
-  gateOf(f, await f.root.abort(f.id('B')), 'GB')
-  await f.expectAmong([['gate_triggered', 'B', 'protocol', { gate_id: 'GB', queue_position: 0 }]])
-})
-
 test('W-HWY-03 asking again for what waits opens no second gate', async () => {
   const f = await withWorker({ run: { owner: 'ux', highway: only('workspace_abort') } })
   const gate = gateOf(f, await f.root.abort(f.id('W')))
@@ -164,12 +153,25 @@ test('while as many gates wait as may, nothing that could open another is begun;
 const PERIOD = 100
 const PASSED = PERIOD + 1
 
-test('W-HWY-10 a human who answers late is still in time while the coordinator is silent', async () => {
+/** The abort of W waits at G1, which has fallen to the coordinator. */
+async function fallen() {
   const highway = only('workspace_abort', { timeout: PERIOD, fallback: 'escalate_to_coordinator' })
   const f = await withWorker({ run: { owner: 'ux', highway } })
   const gate = gateOf(f, await f.root.abort(f.id('W')))
   await f.advance(PASSED)
   await f.mark()
+  return { f, gate }
+}
+
+test('W-HWY-06 what fell to the coordinator stands in nobody’s queue', async () => {
+  const { f } = await fallen()
+  await f.worker('V')
+  gateOf(f, await f.root.abort(f.id('V')), 'GV')
+  await f.expectAmong([['gate_triggered', 'V', 'protocol', { gate_id: 'GV', queue_position: 0 }]])
+})
+
+test('W-HWY-10 a human who answers late is still in time while the coordinator is silent', async () => {
+  const { f, gate } = await fallen()
   unwrap(await f.runtime.user('ux').reject(f.run.id, gate))
   await f.expectAdded([ended('G1', 'workspace_abort', 'W', 'reject', 'ux')])
   await f.advance(3 * PERIOD)
@@ -201,37 +203,40 @@ const EFFECT: { readonly [Type in GateType]: string } = {
   workspace_abort: 'workspace_state_changed',
 }
 
-test.each(GATE_TYPES)('W-HWY-04 W-HWY-16 a %s gate waits over a restart with its whole subject, and a late answer still works', async type => {
-  const bound: string[] = []
-  const f = await fixture({
-    run: { owner: 'ux', highway: only(type) },
-    bind: agent => void bound.push(agent.workspace),
-  })
-  await prepare(f, type)
-  const { under } = await TRANSITIONS[type](f)
-  const [gate] = await waiting(f)
-  const [before] = await f.run.gates()
-  const { subject } = (await f.added()).find(each => each.event_type === 'gate_triggered')!
-    .body as EventBody<'gate_triggered'>
-  expect(before!.subject).toBeDefined()
-  expect(subject.digest).toBe(createHash('sha256').update(canonicalize(before!.subject)).digest('hex'))
-  expect(JSON.stringify(await f.run.entries())).not.toContain('keep both')
-  await f.restart(() => f.clock.advance(60 * 60_000))
-  expect(await f.run.gates()).toEqual([before])
-  expect(unwrap(await f.run.gate(gate!))).toEqual(before)
-  expect(unwrap(await f.run.object(gate as string as ObjectId))?.kind).toBe('gate')
-  // Whoever asks how it ended may ask in another process than the one that was told to wait.
-  const settled = f.run.settled(gate!)
-  await f.mark()
-  bound.length = 0
-  unwrap(await f.runtime.user('ux').approve(f.run.id, gate!))
-  const added = await f.expectAmong([ended('G1', type, under, 'approve', 'ux')])
-  expect(added.map(each => each.event_type)).toContain(EFFECT[type])
-  expect(unwrap(await settled)).toMatchObject({ gate, action: 'approve', actor: 'ux' })
-  expect(refused(await f.runtime.user('ux').approve(f.run.id, gate!))).toBe('invalid_state(gate_not_pending)')
-  // A workspace that the gate let through has its agent.
-  expect(bound).toHaveLength(type === 'workspace_create' ? 1 : 0)
-})
+test.each(GATE_TYPES)(
+  'W-HWY-04 W-HWY-16 a %s gate waits over a restart with its whole subject, and a late answer still works',
+  async type => {
+    const bound: string[] = []
+    const f = await fixture({
+      run: { owner: 'ux', highway: only(type) },
+      bind: agent => void bound.push(agent.workspace),
+    })
+    await prepare(f, type)
+    const { under } = await TRANSITIONS[type](f)
+    const [gate] = await waiting(f)
+    const [before] = await f.run.gates()
+    const { subject } = (await f.added()).find(each => each.event_type === 'gate_triggered')!
+      .body as EventBody<'gate_triggered'>
+    expect(before!.subject).toBeDefined()
+    expect(subject.digest).toBe(createHash('sha256').update(canonicalize(before!.subject)).digest('hex'))
+    expect(JSON.stringify(await f.run.entries())).not.toContain('keep both')
+    await f.restart(() => f.clock.advance(60 * 60_000))
+    expect(await f.run.gates()).toEqual([before])
+    expect(unwrap(await f.run.gate(gate!))).toEqual(before)
+    expect(unwrap(await f.run.object(gate as string as ObjectId))?.kind).toBe('gate')
+    // Whoever asks how it ended may ask in another process than the one that was told to wait.
+    const settled = f.run.settled(gate!)
+    await f.mark()
+    bound.length = 0
+    unwrap(await f.runtime.user('ux').approve(f.run.id, gate!))
+    const added = await f.expectAmong([ended('G1', type, under, 'approve', 'ux')])
+    expect(added.map(each => each.event_type)).toContain(EFFECT[type])
+    expect(unwrap(await settled)).toMatchObject({ gate, action: 'approve', actor: 'ux' })
+    expect(refused(await f.runtime.user('ux').approve(f.run.id, gate!))).toBe('invalid_state(gate_not_pending)')
+    // A workspace that the gate let through has its agent.
+    expect(bound).toHaveLength(type === 'workspace_create' ? 1 : 0)
+  },
+)
 
 test('W-REC-20 what a gate decided while the runtime was away is remembered', async () => {
   const highway = only('workspace_abort', { timeout: 1000, fallback: 'reject' })
@@ -249,10 +254,7 @@ test('W-REC-20 what a gate decided while the runtime was away is remembered', as
 })
 
 test('W-HWY-10 a gate that fell to the coordinator is still its own after a restart', async () => {
-  const highway = only('workspace_abort', { timeout: 1000, fallback: 'escalate_to_coordinator' })
-  const f = await withWorker({ run: { owner: 'ux', highway } })
-  const gate = gateOf(f, await f.root.abort(f.id('W')))
-  await f.advance(1001)
+  const { f, gate } = await fallen()
   await f.restart()
   expect((await f.run.gates()).map(each => [each.id, each.handed_over])).toEqual([[gate, true]])
   unwrap(await f.root.answerGate(gate, 'approve'))

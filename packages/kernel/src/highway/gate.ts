@@ -7,6 +7,7 @@ import {
   type GateId,
   type GraphId,
   invariant,
+  ok,
   type Result,
   type TaskId,
   type Ticks,
@@ -97,14 +98,14 @@ export interface GateOutcome {
 }
 
 /** Whether a transition may go on now. `rejected`: the guard turned it into a rejection (W-HWY-11). */
-export type GateVerdict = 'proceed' | 'rejected' | { readonly waits: GateId }
+type GateVerdict = 'proceed' | 'rejected' | { readonly waits: GateId }
 
 /** The answer of an operation that the guard may turn into nothing: what came of it (W-HWY-11). */
 export interface GuardedOutcome {
   readonly outcome: 'applied' | 'rejected'
 }
 
-export interface GateOptions {
+interface GateOptions {
   readonly always?: boolean
   readonly task?: TaskSubject
   readonly injectedBy?: string | undefined
@@ -130,36 +131,50 @@ export function gate(batch: Batch, paused: Paused, options: GateOptions = {}): G
   const addressee = addresseeOf(run, batch.context.users, place, options.injectedBy)
   const record: GateRecord = { subject: about.value, paused }
   const opened = ticksOf({ timestamp: batch.at })
-  const { timeout, fallback } = setting
-  batch.store('gate', id, record)
-  batch.add('gate_triggered', about.workspace, 'protocol', {
+  const body: EventBody<'gate_triggered'> = {
     gate_id: id,
     gate_type: paused.type,
     subject: referenceTo(about.kind, subject, about.value),
     workspace,
     task_ref: task,
     graph_ref: graph,
-    timeout,
-    fallback,
+    timeout: setting.timeout,
+    fallback: setting.fallback,
     queue_position: enqueue(batch, addressee),
     addressee,
     ...modeOf(paused),
-  })
-  batch.gatesOpened.push({
-    id,
-    type: paused.type,
-    subject,
-    workspace,
-    task,
-    graph,
-    timeout,
-    fallback,
-    addressee,
+  }
+  batch.store('gate', id, record)
+  batch.add('gate_triggered', about.workspace, 'protocol', body)
+  batch.gatesOpened.push(gateFrom(body, paused, opened))
+  return { waits: id }
+}
+
+export function gateFrom(body: EventBody<'gate_triggered'>, paused: Paused, opened: Ticks): Gate {
+  return {
+    id: body.gate_id as GateId,
+    type: body.gate_type,
+    subject: body.subject.id,
+    workspace: body.workspace as WorkspaceId | null,
+    task: body.task_ref as TaskId | null,
+    graph: body.graph_ref as GraphId | null,
+    timeout: body.timeout,
+    fallback: body.fallback,
+    addressee: body.addressee,
     opened,
     paused,
     handedOver: undefined,
-  })
-  return { waits: id }
+  }
+}
+
+/** An abort that waits at its gate, or that the guard rejects: no error, but nothing is aborted (W-HWY-11). */
+export function abortGated(
+  batch: Batch,
+  paused: Extract<Paused, { readonly type: 'workspace_abort' }>,
+): Result<GuardedOutcome> | undefined {
+  const verdict = gate(batch, paused)
+  if (verdict === 'proceed') return undefined
+  return verdict === 'rejected' ? ok({ outcome: 'rejected' }) : gated(verdict.waits)
 }
 
 /** W-HWY-11: no second gate about what a fallback has decided. The caller sees no error. */
@@ -242,7 +257,7 @@ export function* pendingGates(batch: Batch): Generator<Gate> {
     for (const each of gates) if (isPending(batch, each)) yield each
 }
 
-export function isPending(batch: Batch, each: Gate): boolean {
+function isPending(batch: Batch, each: Gate): boolean {
   return !batch.gatesEnded.has(each.id)
 }
 

@@ -14,7 +14,7 @@ import { byUser, resume, suspend } from '../workspace/suspension.ts'
 import { decideTransferOwnership } from '../workspace/topology.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
 
-export type UserOperation = Extract<UserCommand, { readonly type: `user_${string}` }>
+type UserOperation = Extract<UserCommand, { readonly type: `user_${string}` }>
 
 interface Rule {
   readonly action: string

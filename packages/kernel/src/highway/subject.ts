@@ -13,7 +13,7 @@ import type { WorkspaceDraft } from '../workspace/create.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import type { Gate, Paused } from './gate.ts'
 
-export interface Subject {
+interface Subject {
   readonly kind: string
   /** Undefined: nothing outside the gate names it, so the gate's own id does. */
   readonly id: string | undefined

@@ -19,7 +19,6 @@ import {
   mergedBy,
   overlap,
   settled,
-  triggered,
   twoConflicts,
 } from '../testing/conflicts.ts'
 import { fixture, refused } from '../testing/fixture.ts'

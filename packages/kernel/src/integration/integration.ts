@@ -114,7 +114,20 @@ export function openSalvage(run: Run, source: unknown): Salvage | undefined {
   return salvage?.result === undefined && salvage?.aborted === undefined ? salvage : undefined
 }
 
-/** The end of an integration that came to nothing: filed under the source, in salvage under the target. */
+/** The end of a merge: filed under the source, in salvage under the target. */
+export function writeCompleted(
+  batch: Batch,
+  { source, target }: Pick<Salvage, 'source' | 'target'>,
+  actor: string,
+  end: Pick<EventBody<'integration_completed'>, 'mode' | 'strategy' | 'result'>,
+  ref: ObjectId | undefined,
+): void {
+  const body = { source: source.id, target: target.id, ...end, timestamp: batch.at }
+  const filed = end.mode === 'normal' ? source : target
+  batch.add('integration_completed', filed, actor, { ...body, ...(ref !== undefined && { result_ref: ref }) })
+}
+
+/** The same for an integration that came to nothing. */
 export function writeAbortion(
   batch: Batch,
   { source, target }: Pick<Salvage, 'source' | 'target'>,

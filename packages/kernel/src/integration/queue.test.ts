@@ -6,7 +6,7 @@ import { kernelDefaults } from '../limits.ts'
 import { begunBy, completedOn, gateOf, mergedBy, overlap } from '../testing/conflicts.ts'
 import { type Fixture, fixture, type Row, refused } from '../testing/fixture.ts'
 import { ended, expired, only, triggered } from '../testing/gates.ts'
-import { aborted, changed, completed, decided, delivered, emitted, started } from '../testing/tasks.ts'
+import { aborted, completed, decided, delivered, emitted, started } from '../testing/tasks.ts'
 
 const answered = (gate: string, source: string | null, action: string, actor: string, extra: object = {}): Row =>
   ended(gate, 'integration', source, action, actor, extra)
@@ -148,7 +148,10 @@ test('W-HWY-09 a fallback that approves merges, one that rejects fails', async (
     expect(await f.state('A')).toBe(state)
     // The reason is the same as that of a rejection by a human.
     if (fallback === 'reject')
-      expect((await f.run.entries()).at(-2)?.body).toMatchObject({ reason: 'gate_rejected_by_human', initiator: 'protocol' })
+      expect((await f.run.entries()).at(-2)?.body).toMatchObject({
+        reason: 'gate_rejected_by_human',
+        initiator: 'protocol',
+      })
   }
 })
 

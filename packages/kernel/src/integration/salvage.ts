@@ -23,6 +23,7 @@ import {
   salvageCandidate,
   salvageTarget,
   writeAborted,
+  writeCompleted,
 } from './integration.ts'
 import {
   baseAwareProblem,
@@ -139,19 +140,12 @@ export function decideDiscardSalvage(batch: Batch, caller: Workspace, id: unknow
 export function writeSalvaged(
   batch: Batch,
   integrator: Workspace,
-  { source, target }: Salvage,
+  salvage: Salvage,
   result: EventBody<'integration_completed'>['result'],
   ref: Salvage['resultRef'],
 ): Result<SalvageOutcome> {
-  batch.add('integration_completed', target, actorOf(integrator), {
-    source: source.id,
-    target: target.id,
-    mode: 'salvage',
-    strategy: 'evaluated',
-    result,
-    timestamp: batch.at,
-    ...(ref !== undefined && { result_ref: ref }),
-  })
+  const end = { mode: 'salvage', strategy: 'evaluated', result } as const
+  writeCompleted(batch, salvage, actorOf(integrator), end, ref)
   return ok({ salvage: 'merged' })
 }
 

@@ -21,7 +21,7 @@ import { byProtocol, writeFailure } from '../workspace/failure.ts'
 import { authorize, operand } from '../workspace/operation.ts'
 import { isRoot, openChildren, type Workspace } from '../workspace/workspace.ts'
 import { type Bearer, type Conflict, placeOf, proposalOf } from './conflict-record.ts'
-import { type ResultRecord, writeAbortion } from './integration.ts'
+import { type ResultRecord, writeAbortion, writeCompleted } from './integration.ts'
 
 export function integrable(batch: Batch, caller: Workspace, id: unknown): Result<Workspace> {
   const source = operand(batch, caller, 'integrate', id)
@@ -142,15 +142,8 @@ export function writeMerged(
   resultRef: ObjectId | undefined,
 ): void {
   const actor = actorOf(integrator)
-  batch.add('integration_completed', source, actor, {
-    source: source.id,
-    target: targetOf(batch, source).id,
-    mode: 'normal',
-    strategy,
-    result: after,
-    timestamp: batch.at,
-    ...(resultRef !== undefined && { result_ref: resultRef }),
-  })
+  const end = { mode: 'normal', strategy, result: after } as const
+  writeCompleted(batch, { source, target: targetOf(batch, source) }, actor, end, resultRef)
   writeTransition(batch, source, {
     to: 'closed',
     trigger: after === 'success' ? 'integration_succeeded' : 'conflict_resolved',

@@ -36,7 +36,7 @@ export function keyedProofs(secret: Uint8Array): Proofs {
 
 export const KEY_BYTES = 32
 
-export type Derive = (purpose: string) => Buffer
+type Derive = (purpose: string) => Buffer
 
 export function derivation(secret: Uint8Array): Derive {
   if (secret.length < KEY_BYTES) {

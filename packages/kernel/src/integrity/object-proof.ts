@@ -55,7 +55,7 @@ function showsItself({ kind, value }: TrailObject, proofs: Proofs | undefined): 
   return recordViolation(proofs, record.id, record) !== undefined
 }
 
-export function forgedObject(run: RunId, { id, kind }: Pick<TrailObject, 'id' | 'kind'>): ParleyError {
+function forgedObject(run: RunId, { id, kind }: Pick<TrailObject, 'id' | 'kind'>): ParleyError {
   return damagedObject(run, id, `The ${kind} ${id} of ${run} is not what was proven`)
 }
 

@@ -8,7 +8,7 @@ import { messageOf } from './message-proof.ts'
 import type { Proofs } from './proofs.ts'
 
 /** `none`: an act of this kind has nothing of the sort. `missing`: it should have, and has not. */
-export type ProofStatus = 'verified' | 'failed' | 'missing' | 'none'
+type ProofStatus = 'verified' | 'failed' | 'missing' | 'none'
 
 export interface ProofStep {
   readonly status: ProofStatus
@@ -16,14 +16,13 @@ export interface ProofStep {
 }
 
 /** Which entry binds the name: an agent's creation or newest migration, a person's newest login. */
-export interface IdentityStep extends ProofStep {
+interface IdentityStep extends ProofStep {
   readonly name: string | null
   readonly run: RunId | null
   readonly entry: EntryId | null
 }
 
-export const PROOF_PARTIES = ['agent', 'coordinator', 'human', 'runtime'] as const
-export type ProofParty = (typeof PROOF_PARTIES)[number]
+type ProofParty = 'agent' | 'coordinator' | 'human' | 'runtime'
 
 export interface ProofReport {
   readonly run: RunId
@@ -40,7 +39,7 @@ export interface ProofReport {
   readonly complete: boolean
 }
 
-export interface ProofSource {
+interface ProofSource {
   readonly trail: RunTrail
   readonly proofs: Proofs | undefined
   houses(): Promise<readonly RunTrail[]>
@@ -101,12 +100,8 @@ function partyOf({ actor }: Entry, model: RunModel): ProofParty {
 
 function linkOf({ findings }: EntryProof): ProofStep {
   const broken = findings.find(({ damage }) => damage !== 'signature')
-  return broken
-    ? { status: 'failed', detail: broken.message }
-    : {
-        status: 'verified',
-        detail: 'The entry has its hash, and follows the entries before it in both chains.',
-      }
+  if (broken) return { status: 'failed', detail: broken.message }
+  return { status: 'verified', detail: 'The entry has its hash, and follows the entries before it in both chains.' }
 }
 
 function signatureOf({ entry, findings }: EntryProof): ProofStep {

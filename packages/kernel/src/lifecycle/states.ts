@@ -59,7 +59,7 @@ export function isTransition(from: WorkspaceState, to: WorkspaceState, trigger: 
 }
 
 /** W-LIFE-04. `mail`: what happens to an envelope for a workspace in that state. */
-export interface StateRules {
+interface StateRules {
   readonly mail: 'placed' | 'held' | 'refused'
   readonly consumes: boolean
   readonly sends: boolean
@@ -76,7 +76,7 @@ export interface StateRules {
   readonly clocks: Clocks
 }
 
-export interface Clocks {
+interface Clocks {
   readonly timeout: boolean
   readonly wallTime: boolean
   readonly computeTime: boolean

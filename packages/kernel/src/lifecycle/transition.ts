@@ -7,7 +7,7 @@ import { knownWorkspace } from '../run/run.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import { isTransition, STATE_RULES, type Trigger } from './states.ts'
 
-export interface Transition {
+interface Transition {
   readonly to: WorkspaceState
   readonly trigger: Trigger
   readonly actor: string

@@ -60,7 +60,7 @@ export function decideRevokeRight(batch: Batch, caller: Workspace, id: unknown, 
   return ok(undefined)
 }
 
-export interface Grantor {
+interface Grantor {
   readonly actor: string
   readonly id: WorkspaceId
 }

@@ -5,7 +5,7 @@ import type { Run } from '../run/run.ts'
 import { ended, type Workspace } from '../workspace/workspace.ts'
 
 /** `expired` is not kept: it follows from the states of holder and target (W-PORT-05). */
-export type RightStatus = 'active' | 'consumed' | 'revoked' | 'expired'
+type RightStatus = 'active' | 'consumed' | 'revoked' | 'expired'
 
 export interface PortRight {
   readonly id: RightId

@@ -195,7 +195,11 @@ test('W-REC-24 a checkpoint gets its signal', async () => {
   f.name(id, 'cp')
   const record = { id, workspace: f.id('W'), payload: { files_changed: [], content: '', artifacts: [] } }
   const said = { type: 'artifact', status: 'final', confidence: 'high', parent: null }
-  const created = proposal('checkpoint_created', f.id('W'), 'worker', { checkpoint_id: id, workspace: f.id('W'), ...said })
+  const created = proposal('checkpoint_created', f.id('W'), 'worker', {
+    checkpoint_id: id,
+    workspace: f.id('W'),
+    ...said,
+  })
   await leave(f, [created], [{ id: id as never, kind: 'checkpoint', value: record }])
   const rows = await repaired(f)
   expect(shape(rows)).toEqual([

@@ -1,13 +1,6 @@
 // Recovery (W-REC-11 to -22): its order, mail, signals and marker; and what the coordinator reports (W-REC-05).
 
-import {
-  durationMs,
-  type EnvelopeId,
-  formatTimestamp,
-  parseTimestamp,
-  type Ticks,
-  unwrap,
-} from '@parley/core'
+import { durationMs, type EnvelopeId, formatTimestamp, parseTimestamp, type Ticks, unwrap } from '@parley/core'
 import type { Entry, ProposedEntry } from '@parley/trail'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'

@@ -8,12 +8,12 @@ export type BaseRole = (typeof BASE_ROLES)[number]
 export const EXTENSIBLE_ROLES = ['worker', 'observer'] as const
 
 export const BASE_ENVELOPE_TYPES = ['directive', 'feedback', 'query'] as const
-export type BaseEnvelopeType = (typeof BASE_ENVELOPE_TYPES)[number]
+type BaseEnvelopeType = (typeof BASE_ENVELOPE_TYPES)[number]
 
 export const BASE_CHECKPOINT_TYPES = ['artifact', 'observation'] as const
-export type BaseCheckpointType = (typeof BASE_CHECKPOINT_TYPES)[number]
+type BaseCheckpointType = (typeof BASE_CHECKPOINT_TYPES)[number]
 
-export interface BaseCapabilities {
+interface BaseCapabilities {
   /** The other side of every Receive entry: the coordinator's `query` from a worker is the worker's `query` to it. */
   readonly send: readonly { readonly type: BaseEnvelopeType; readonly to: BaseRole }[]
   readonly emit: readonly SignalType[]
@@ -52,8 +52,7 @@ export const BASE_CAPABILITIES: { readonly [Role in BaseRole]: BaseCapabilities 
 }
 
 /** How far an operation of a delegate reaches (A-46); beyond that it is refused with `permission_denied`. */
-export const DELEGATE_REACHES = ['no', 'children', 'descendants', 'subtree', 'own_subtasks'] as const
-export type DelegateReach = (typeof DELEGATE_REACHES)[number]
+export type DelegateReach = 'no' | 'children' | 'descendants' | 'subtree' | 'own_subtasks'
 
 export interface Operation {
   readonly root: boolean

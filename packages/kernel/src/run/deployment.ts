@@ -7,7 +7,7 @@ import type { Transport } from '../runtime/actor/transport.ts'
 /** The trust boundary is this process, and access control enforces visibility inside it. */
 export const DEPLOYMENT_MODEL: DeploymentModel = 'single-runtime'
 
-export interface Mechanisms {
+interface Mechanisms {
   readonly sealing: Sealing
   readonly secret: boolean
   readonly stateCache: Pick<StateCacheStore, 'sealed'> | undefined

@@ -7,7 +7,7 @@ export type Level = (typeof LEVELS)[number]
 
 export const LEVEL: Level = 3
 
-export interface Guards {
+interface Guards {
   readonly secret: boolean
   readonly users: boolean
 }

@@ -22,7 +22,7 @@ import { DEPLOYMENT_MODEL } from './deployment.ts'
 import { rootOf } from './run.ts'
 
 /** `owner` answers for the run: they own what nobody else does, and get its escalations. */
-export const RunDraftSchema = Type.Object(
+const RunDraftSchema = Type.Object(
   {
     owner: Type.String({ minLength: 1, maxLength: bodyLimits.userIdLength }),
     taxonomy: Type.Optional(Type.Unknown()),

@@ -162,11 +162,7 @@ test('a restart lets an agent say `ready` that had not, and sends the directive 
   const [worker, observer] = await f.run.read(run => [...run.workspaces.keys()].slice(1))
   f.name(worker!, 'W')
   f.name(observer!, 'O')
-  await f.expectAdded([
-    ...MADE,
-    ['workspace_created', 'O', 'system'],
-    ['port_right_created', 'O', 'system'],
-  ])
+  await f.expectAdded([...MADE, ['workspace_created', 'O', 'system'], ['port_right_created', 'O', 'system']])
   hangs = false
   await f.restart()
   const mail = { id: 'env1', from: 'R', to: 'W' }

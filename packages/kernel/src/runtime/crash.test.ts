@@ -54,6 +54,7 @@ function last(entries: readonly Entry[], event_type: string): unknown {
 const at = { root: 'active', worker: 'active', memory: [] as string[], inbox: 0, register: 0 }
 const taken = { ...at, task: 'in_progress', memory: ['mail'] }
 const done = { ...taken, register: 1 }
+const merged = { ...done, worker: 'closed', task: 'integrated' }
 const STEPS: readonly (readonly [what: string, event: string, body: object, state: object])[] = [
   ['started the run', 'workspace_state_changed', { to_state: 'active' }, { root: 'active', task: 'pending' }],
   ['created a worker', 'workspace_created', { role: 'worker' }, { ...at, task: 'assigned', inbox: 1 }],
@@ -64,18 +65,8 @@ const STEPS: readonly (readonly [what: string, event: string, body: object, stat
   ['started again', 'workspace_state_changed', { to_state: 'active' }, taken],
   ['made a checkpoint', 'checkpoint_created', { status: 'final' }, done],
   ['completed', 'task_completed', {}, { ...done, worker: 'integrating', task: 'completed' }],
-  [
-    'integrated it',
-    'task_status_changed',
-    { to_status: 'integrated' },
-    { ...done, worker: 'closed', task: 'integrated' },
-  ],
-  [
-    'closed the run',
-    'workspace_state_changed',
-    { to_state: 'closed', trigger: 'run_complete' },
-    { ...done, worker: 'closed', task: 'integrated', root: 'closed' },
-  ],
+  ['integrated it', 'task_status_changed', { to_status: 'integrated' }, merged],
+  ['closed the run', 'workspace_state_changed', { trigger: 'run_complete' }, { ...merged, root: 'closed' }],
 ]
 
 const NUMBERED = STEPS.map((step, index) => [index + 1, ...step] as const)

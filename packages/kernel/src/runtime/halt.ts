@@ -21,7 +21,7 @@ export async function damageOf(id: RunId, trail: RunTrail, cause: unknown): Prom
   return haltedBy(id, cause)
 }
 
-export function haltError(run: RunId, what: string, findings: readonly Finding[] = [], cause?: unknown): ParleyError {
+function haltError(run: RunId, what: string, findings: readonly Finding[] = [], cause?: unknown): ParleyError {
   const message = `The run ${run} is halted: ${what}. Nothing is repaired by itself; verify the trail, and restore it from a backup.`
   return new ParleyError('run_halted', message, { details: { run, findings }, cause })
 }

@@ -36,7 +36,7 @@ export interface MigrationRequest {
 /** Resolves once the new agent can take over; what it throws fails the workspace with `migration_error` (W-MIG-06). */
 export type Prepare = (request: MigrationRequest) => void | Promise<void>
 
-export interface MigrationHost {
+interface MigrationHost {
   readonly clock: Clock
   readonly prepare: Prepare
   handle(run: RunId): Promise<RunHandle | undefined>

@@ -66,7 +66,12 @@ export type Notice = { readonly to: WorkspaceId } & (
       readonly interval: number
       readonly last_activity: Timestamp
     }
-  | UserNotice
+  | {
+      readonly kind: 'user'
+      readonly user: string
+      readonly event: UserTransitionEvent
+      readonly state: UserState
+    }
   | EscalationNotice
   | GateNotice
   /** W-SEC-06: an identity or a proof did not hold; the coordinator is notified. */
@@ -97,13 +102,6 @@ export type Notice = { readonly to: WorkspaceId } & (
 /** The events of W-USER-03. */
 export type UserTransitionEvent = Exclude<Extract<UserEvent, `user_${string}`>, 'user_created'>
 
-export interface UserNotice {
-  readonly kind: 'user'
-  readonly user: string
-  readonly event: UserTransitionEvent
-  readonly state: UserState
-}
-
 export type EscalationNotice = EscalationEvent & {
   readonly kind: 'escalation'
   readonly signal: SignalId
@@ -112,17 +110,15 @@ export type EscalationNotice = EscalationEvent & {
 
 type EscalationEvent =
   | { readonly event: 'received'; readonly addressee: string; readonly queued: boolean }
-  | { readonly event: 'delivered'; readonly addressee: string }
-  /** The addressee is deactivated: transfer the ownership, or handle it. */
-  | { readonly event: 'rejected'; readonly addressee: string }
-  | { readonly event: 'overflow'; readonly addressee: string }
+  /** `rejected`: the addressee is deactivated; transfer the ownership, or handle it. */
+  | { readonly event: 'delivered' | 'rejected' | 'overflow'; readonly addressee: string }
   | {
       readonly event: 'resolved'
       readonly actor: string
       readonly response: EventBody<'escalation_resolved'>['response_type']
     }
 
-export type GateNotice =
+type GateNotice =
   | {
       readonly kind: 'gate_opened'
       readonly gate: GateId

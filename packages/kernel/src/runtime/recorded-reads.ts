@@ -28,7 +28,7 @@ import type { House } from '../house/house.ts'
 import { elsewhere, invalidState, refusal } from '../refusal.ts'
 import type { Runs } from './runs.ts'
 
-export interface ReadsOptions {
+interface ReadsOptions {
   readonly trail: Trail
   readonly runs: Runs
   readonly stamps: StrictClock
@@ -133,15 +133,18 @@ export class RecordedReads {
     const roles = await actor.value.read(state => new Set(state.vocabulary.roles.keys()))
     const reader = userReader(this.#options.directory, user, roles)
     if (reader) return ok(reader)
-    const recorded = await this.record(run, [strangerEntry(user)])
+    const reason = 'unknown_identity'
+    const entity = clip(user.toWellFormed(), bodyLimits.nameLength)
+    const body = { entity, context: 'highway_access', reason, source: '' } as const
+    const recorded = await this.record(run, [
+      { event_type: 'authentication_failed', workspace: null, actor: 'protocol', body },
+    ])
     if (!recorded.ok) return recorded
-    return refusal('permission_denied', `There is no user ${clip(user, 80)}: authenticate first.`, {
-      reason: 'unknown_identity',
-    })
+    return refusal('permission_denied', `There is no user ${clip(user, 80)}: authenticate first.`, { reason })
   }
 }
 
-export function userReader(
+function userReader(
   users: UserDirectory | undefined,
   user: string,
   roles: ReadonlySet<string>,
@@ -157,20 +160,6 @@ export function userReader(
     },
     get capabilities() {
       return new Set(CAPABILITIES.filter(each => users?.holds(user, each) ?? true))
-    },
-  }
-}
-
-export function strangerEntry(user: string): ProposedEntry {
-  return {
-    event_type: 'authentication_failed',
-    workspace: null,
-    actor: 'protocol',
-    body: {
-      entity: clip(user.toWellFormed(), bodyLimits.nameLength),
-      context: 'highway_access',
-      reason: 'unknown_identity',
-      source: '',
     },
   }
 }

@@ -15,6 +15,7 @@ import { StateCache } from './actor/state-cache.ts'
 import type { Pieces } from './actor/state-graph.ts'
 
 const SECRET = new Uint8Array(32).fill(42)
+const OTHER = SECRET.map(byte => byte + 1)
 const RUNS = process.env.PARLEY_SOAK ? 300 : 12
 
 interface Opened extends Replayed {
@@ -57,6 +58,9 @@ function contentOf(run: RunId, store: MemoryStates): Uint8Array {
 function sealed(run: RunId, content: Uint8Array, secret = SECRET): Uint8Array {
   return atOnce(new StateProof(secret).seal(run, content))
 }
+
+const edited = (content: Uint8Array, from: string | RegExp, to: string) =>
+  Buffer.from(Buffer.from(content).toString('latin1').replace(from, to), 'latin1')
 
 function atOnce<T>(work: Pieces<T>): T {
   for (let step = work.next(); ; step = work.next()) if (step.done) return step.value
@@ -132,16 +136,7 @@ describe('a state is passed over, and said to be once', () => {
     ['that is empty', () => new Uint8Array()],
     ['that is cut off', content => content.subarray(0, content.length / 2)],
     ['that is noise', content => content.map((byte, index) => (index % 7 === 0 ? byte ^ 0x55 : byte))],
-    [
-      'of another version',
-      content =>
-        Buffer.from(
-          Buffer.from(content)
-            .toString('latin1')
-            .replace(/state \d/, 'state 0'),
-          'latin1',
-        ),
-    ],
+    ['of another version', content => edited(content, /state \d/, 'state 0')],
     [
       'of another run',
       async () => {
@@ -164,19 +159,11 @@ describe('a state is passed over, and said to be once', () => {
 
   const proof = /no valid proof/
   const forged: readonly (readonly [string, (kept: Uint8Array, run: RunId) => Uint8Array])[] = [
-    ['was changed', kept => Buffer.from(Buffer.from(kept).toString('latin1').replace('docs', '*all'), 'latin1')],
+    ['was changed', kept => edited(kept, 'docs', '*all')],
     ['has no proof', (kept, _run) => kept.subarray(32)],
     ['is shorter than a proof', kept => kept.subarray(0, 31)],
     ['has the proof of another run', (kept, run) => sealed(`${run}x` as RunId, kept.subarray(32))],
-    [
-      'another secret proved',
-      (kept, run) =>
-        sealed(
-          run,
-          kept.subarray(32),
-          SECRET.map(byte => byte + 1),
-        ),
-    ],
+    ['another secret proved', (kept, run) => sealed(run, kept.subarray(32), OTHER)],
   ]
   test.each(forged)('WX-053 that %s', async (_what, forge) => {
     const f = await worked()

@@ -40,24 +40,24 @@ export interface StorageFault {
   readonly retry: Timestamp
 }
 
-export interface StorageStatus {
+interface StorageStatus {
   readonly working: RunId | null
   readonly faults: readonly StorageFault[]
 }
 
-export interface CompactedRun {
+interface CompactedRun {
   readonly run: RunId
   readonly archived: number
   readonly moved: MoveProgress
 }
 
-export interface CompactionReport {
+interface CompactionReport {
   readonly runs: readonly CompactedRun[]
   readonly failed: readonly { readonly run: RunId; readonly code: string; readonly message: string }[]
   readonly freed: number
 }
 
-export type SnapshotReport = EventBody<'trail_snapshot_created'> & { readonly run: RunId }
+type SnapshotReport = EventBody<'trail_snapshot_created'> & { readonly run: RunId }
 
 export interface StorageKeeper {
   /** Takes ended runs out of the log now; refuses with `invalid_state`, `trail_damaged`, … for a named run. */
@@ -67,7 +67,7 @@ export interface StorageKeeper {
   status(): StorageStatus
 }
 
-export interface StorageScheduleOptions {
+interface StorageScheduleOptions {
   readonly trail: Trail
   readonly clock: Clock
   readonly stamps: StrictClock
@@ -327,7 +327,7 @@ interface Noted {
   readonly retry: Ticks
 }
 
-export class StorageFaults {
+class StorageFaults {
   readonly #clock: Clock
   readonly #onFault: (fault: StorageFault) => void
   readonly #noted = new Map<RunId | null, Noted>()

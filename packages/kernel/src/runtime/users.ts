@@ -10,14 +10,14 @@ import type { FailedClaim, User, UserChange, UserChanged, UserEvent, UserTransit
 import { UserHandle, type UserHost } from './handle/user-handle.ts'
 import type { Notice, UserTransitionEvent } from './notice.ts'
 
-export interface UserRecord {
+interface UserRecord {
   readonly user: string
   readonly state: UserState
   /** What was granted; `view_trail_own` is everybody's and stands for itself (W-USER-14). */
   readonly capabilities: readonly Capability[]
 }
 
-export interface UserReason {
+interface UserReason {
   readonly by?: string
   readonly reason: string
 }

@@ -1,7 +1,7 @@
 // Commands on tasks: submit a graph, add to it, retry, cancel; and what never changes (W-TASK-03).
 import { compile, type EnvelopeId, type GraphId, ok, type Result, type TaskId } from '@parley/core'
 import { actorOf, type Batch } from '../batch.ts'
-import { type GuardedOutcome, gate, gated } from '../highway/gate.ts'
+import { abortGated, type GuardedOutcome, gate } from '../highway/gate.ts'
 import { mayCite } from '../highway/inject.ts'
 import type { TaskSubject } from '../highway/subject.ts'
 import { kernelLimits } from '../limits.ts'
@@ -227,15 +227,9 @@ export function decideCancelTask(batch: Batch, caller: Workspace, id: unknown, p
   const aborts = workspace !== undefined && !ended(workspace)
   if (aborts && !passed) {
     // W-HWY-03: it counts as an abort, so all of it waits.
-    const verdict = gate(batch, {
-      type: 'workspace_abort',
-      caller: caller.id,
-      workspace: workspace.id,
-      reason: 'aborted_by_coordinator',
-      task: task.id,
-    })
-    if (verdict === 'rejected') return ok({ outcome: 'rejected' })
-    if (verdict !== 'proceed') return gated(verdict.waits)
+    const place = { caller: caller.id, workspace: workspace.id, task: task.id }
+    const waits = abortGated(batch, { type: 'workspace_abort', ...place, reason: 'aborted_by_coordinator' })
+    if (waits) return waits
   }
   writeTaskStatus(batch, task, 'cancelled', actorOf(caller))
   if (aborts) writeFailure(batch, workspace, { ...byOperation('aborted_by_coordinator', caller), sparesTask: true })

@@ -54,8 +54,10 @@ export function sinks(tasks: readonly Task[]): readonly Task[] {
   return tasks.filter(task => dependents(task).length === 0)
 }
 
+type Linked = Pick<Task, 'id' | 'dependsOn'>
+
 /** The edges the other way round, read off once: a closure over a large graph asks for them again and again. */
-function dependentsIn(tasks: readonly Task[]): (task: Task) => readonly Task[] {
+function dependentsIn<T extends Linked>(tasks: readonly T[]): (task: T) => readonly T[] {
   const edges = tasks.flatMap(task => task.dependsOn.map(id => ({ id, task })))
   const dependents = Map.groupBy(edges, ({ id }) => id)
   return ({ id }) => (dependents.get(id) ?? []).map(({ task }) => task)
@@ -68,18 +70,13 @@ function closure(start: readonly Task[], next: (task: Task) => readonly Task[]):
 }
 
 /** The tasks in an order in which each stands behind what it depends on; undefined if they go round in a circle. */
-export function dependencyOrder<T extends { readonly id: TaskId; readonly dependsOn: readonly TaskId[] }>(
-  tasks: readonly T[],
-): readonly T[] | undefined {
+export function dependencyOrder<T extends Linked>(tasks: readonly T[]): readonly T[] | undefined {
   const byId = new Map(tasks.map(task => [task.id, task]))
   const open = new Map(tasks.map(task => [task, task.dependsOn.filter(id => byId.has(id)).length]))
-  const dependents = Map.groupBy(
-    tasks.flatMap(task => task.dependsOn.map(id => ({ id, task }))),
-    ({ id }) => id,
-  )
+  const dependents = dependentsIn(tasks)
   const order = tasks.filter(task => open.get(task) === 0)
   for (const task of order) {
-    for (const { task: dependent } of dependents.get(task.id) ?? []) {
+    for (const dependent of dependents(task)) {
       const left = (open.get(dependent) ?? 0) - 1
       open.set(dependent, left)
       if (left === 0) order.push(dependent)

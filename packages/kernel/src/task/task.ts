@@ -27,10 +27,10 @@ const EstimateSchema = Type.Object(
   },
   { additionalProperties: false },
 )
-export type ResourceEstimate = Static<typeof EstimateSchema>
+type ResourceEstimate = Static<typeof EstimateSchema>
 
 /** Tasks of one submission name each other by `key`; `depends_on` and `parent_task` take keys or existing ids. */
-export const TaskDraftSchema = Type.Object(
+const TaskDraftSchema = Type.Object(
   {
     key: Type.Optional(Type.String({ minLength: 1, maxLength: bodyLimits.nameLength })),
     name: Type.String({ minLength: 1, maxLength: bodyLimits.taskNameLength }),

@@ -184,15 +184,20 @@ describe('W-TAX-05 a faulty document is refused with every fault', () => {
   })
 
   test('what is no object is not of the right shape', () => {
-    for (const document of ['', 'taxonomy', 7, true, () => helperTaxonomy, Symbol('t')]) expect(checksOf(document)).toEqual([2])
+    for (const document of ['', 'taxonomy', 7, true, () => helperTaxonomy, Symbol('t')])
+      expect(checksOf(document)).toEqual([2])
     expect(checksOf([])).toContain(2)
     expect(checksOf({})).toContain(2)
   })
 
   test('a document beyond the limits is not of the right shape, and costs no more for it', () => {
     const many = (count: number) => Array.from({ length: count }, (_, index) => role(`r${index}`))
-    expect(faultsOf({ ...helperTaxonomy, roles: [...helperTaxonomy.roles, ...many(taxonomyLimits.roles - 1)] })).toEqual([])
-    expect(checksOf({ ...helperTaxonomy, roles: [...helperTaxonomy.roles, ...many(taxonomyLimits.roles)] })).toContain(2)
+    expect(
+      faultsOf({ ...helperTaxonomy, roles: [...helperTaxonomy.roles, ...many(taxonomyLimits.roles - 1)] }),
+    ).toEqual([])
+    expect(checksOf({ ...helperTaxonomy, roles: [...helperTaxonomy.roles, ...many(taxonomyLimits.roles)] })).toContain(
+      2,
+    )
     const shapeless = Array.from({ length: taxonomyLimits.envelopeTypes + 1 }, () => ({}))
     expect(checksOf({ ...helperTaxonomy, envelope_types: shapeless })).toEqual([2])
     const name = 'x'.repeat(taxonomyLimits.nameLength)

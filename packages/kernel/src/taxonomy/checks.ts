@@ -237,7 +237,7 @@ const checkpointType = compile(CheckpointTypeSchema)
 export function partsOf(document: object): Parts {
   const member = (name: string) => (Object.hasOwn(document, name) ? Reflect.get(document, name) : undefined)
   const registry = <Entry>(name: string, max: number, shape: Validator<Entry>, base: readonly string[]) =>
-    registryOf(name, listIn(member(name), max), shape, base)
+    registryOf(name, member(name), max, shape, base)
 
   const { roles: maxRoles, envelopeTypes: maxEnvelopes, checkpointTypes: maxCheckpoints } = taxonomyLimits
   const roles = registry('roles', maxRoles, role, BASE_ROLES)
@@ -252,16 +252,14 @@ export function partsOf(document: object): Parts {
   return { protocolVersion: member('protocol_version'), misfits, roles, envelopeTypes, checkpointTypes }
 }
 
-function listIn(value: unknown, max: number): readonly unknown[] {
-  return Array.isArray(value) && value.length <= max ? value : []
-}
-
 function registryOf<Entry>(
   name: string,
-  list: readonly unknown[],
+  given: unknown,
+  max: number,
   shape: Validator<Entry>,
   base: readonly string[],
 ): Registry<Entry> {
+  const list: readonly unknown[] = Array.isArray(given) && given.length <= max ? given : []
   return {
     entries: list.filter(shape.is),
     names: new Set([...base, ...list.flatMap(nameOf)]),
@@ -293,14 +291,14 @@ export const CEILING_NAMES = [
 
 const COORDINATOR_TYPES = ['directive', 'feedback'] as const
 
-export function aboveCeiling({ extends: base, add, remove, override }: RoleDefinition): readonly string[] {
+function aboveCeiling({ extends: base, add, remove, override }: RoleDefinition): readonly string[] {
   const faults: string[] = []
   const overridden = override?.checkpoint_types ?? []
 
   const all = [...add, ...remove]
   for (const { action } of all)
     if (!isOneOf(CAPABILITY_ACTIONS, action) && !isOneOf(CEILING_NAMES, action))
-      faults.push(`uses the action ${JSON.stringify(action)}; there are ${CAPABILITY_ACTIONS.join(', ')}`)
+      faults.push(`uses the action ${quote(action)}; there are ${CAPABILITY_ACTIONS.join(', ')}`)
   for (const name of [...all.flatMap(namesOf), ...overridden])
     if (isOneOf(CEILING_NAMES, name)) faults.push(`names ${name}, which no derived role can hold`)
 

@@ -79,9 +79,9 @@ export const FrameSchema = closed({
 })
 
 export const ROUTE_ACTIONS = ['send', 'receive'] as const
-export type RouteAction = (typeof ROUTE_ACTIONS)[number]
+type RouteAction = (typeof ROUTE_ACTIONS)[number]
 export const NAME_ACTIONS = ['read', 'create'] as const
-export type NameAction = (typeof NAME_ACTIONS)[number]
+type NameAction = (typeof NAME_ACTIONS)[number]
 export const CAPABILITY_ACTIONS = [...ROUTE_ACTIONS, ...NAME_ACTIONS] as const
 
 export function routesIn(capabilities: readonly Capability[], action: RouteAction): readonly Route[] {

@@ -3,14 +3,7 @@
 import { unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { fixture, refused } from '../testing/fixture.ts'
-import {
-  checkpointType,
-  envelopeType,
-  helperTaxonomy,
-  role,
-  taxonomyOf,
-  vocabularyOf,
-} from '../testing/taxonomies.ts'
+import { checkpointType, envelopeType, helperTaxonomy, role, taxonomyOf, vocabularyOf } from '../testing/taxonomies.ts'
 import { referenceTaxonomy } from './reference.ts'
 import { baseVocabulary, loadTaxonomy } from './taxonomy.ts'
 

@@ -9,7 +9,7 @@ import { type Taxonomy, TaxonomySchema } from './document.ts'
 
 export { PROTOCOL_VERSION, type Taxonomy, TaxonomySchema } from './document.ts'
 
-export interface CheckpointType {
+interface CheckpointType {
   readonly name: string
   /** Listed literally: a derived role must be listed itself (W-TAX-04, W-CP-03); base types permit every role. */
   readonly permittedRoles: ReadonlySet<string>

@@ -23,7 +23,12 @@ import { forgeMemoryLog, openMemoryStore, type StoredEntry } from '@parley/trail
 import type { Fixture } from './fixture.ts'
 
 /** An entry as a test puts it, of a row too: without the types that its event demands. */
-export function proposal(event_type: string, workspace: string | null, actor: string, body: object = {}): ProposedEntry {
+export function proposal(
+  event_type: string,
+  workspace: string | null,
+  actor: string,
+  body: object = {},
+): ProposedEntry {
   return { event_type, workspace, actor, body } as ProposedEntry
 }
 

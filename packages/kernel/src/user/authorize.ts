@@ -7,7 +7,7 @@ import { type Refusal, refusal } from '../refusal.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import type { FailedClaim } from './user.ts'
 
-export interface UserRequest {
+interface UserRequest {
   readonly action: string
   /** Of these the user needs one: `own` for what is the user's, `any` for everything. */
   readonly own?: Capability

@@ -37,7 +37,7 @@ const Name = Type.String({ minLength: 1, maxLength: bodyLimits.nameLength })
 const list = (items: ReturnType<typeof Type.String>) => Type.Array(items, { maxItems: kernelLimits.creationList })
 
 /** What a creator supplies. Every other field of the record is the runtime's (W-WS-01). */
-export const WorkspaceDraftSchema = Type.Object(
+const WorkspaceDraftSchema = Type.Object(
   {
     role: Name,
     parent: Type.Optional(Type.String()),
@@ -298,18 +298,15 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export const CAPACITIES = ['compute', 'memory', 'storage', 'network'] as const
-export type Capacity = (typeof CAPACITIES)[number]
+type Capacity = 'compute' | 'memory' | 'storage' | 'network'
 
-export type Shortage = {
-  readonly [Name in Capacity]?: { readonly needed: number; readonly available: number }
-}
+type Shortage = { readonly [Name in Capacity]?: { readonly needed: number; readonly available: number } }
 
 export interface CapacityProbe {
   shortage(open: number): Shortage
 }
 
-export function shortageOf(batch: Batch): EventBody<'workspace_rejected'>['capacity_details'] | undefined {
+function shortageOf(batch: Batch): EventBody<'workspace_rejected'>['capacity_details'] | undefined {
   const shortage = batch.context.capacity?.shortage(batch.run.open)
   if (!shortage || Object.keys(shortage).length === 0) return undefined
   return Object.fromEntries(

@@ -3,7 +3,7 @@
 import { ok, type Result } from '@parley/core'
 import type { BudgetDimension } from '@parley/trail/events'
 import { actorOf, type Batch, initiatorOf } from '../batch.ts'
-import { type GuardedOutcome, gate, gated } from '../highway/gate.ts'
+import { abortGated, type GuardedOutcome } from '../highway/gate.ts'
 import { writeGatesEnded } from '../highway/invalidate.ts'
 import { writeAbortion, writeSalvageEnded } from '../integration/integration.ts'
 import { STATE_RULES, type Trigger } from '../lifecycle/states.ts'
@@ -124,7 +124,7 @@ export function writeFailed(batch: Batch, workspace: Workspace, failure: Failure
 }
 
 /** W-INT-02: an integration that is open ends with its source, and a salvage with its target. */
-export function writeIntegrationAborted(batch: Batch, source: Workspace, reason: string, actor: string): void {
+function writeIntegrationAborted(batch: Batch, source: Workspace, reason: string, actor: string): void {
   writeSalvageEnded(batch, source, reason, actor)
   if (!source.integration) return
   // It goes into the parent, which may be another one since an entry of this batch.
@@ -165,15 +165,9 @@ export function decideAbort(
     return invalidState(`${target.value.id} is ${target.value.status} already.`)
   const reason = passed ?? 'aborted_by_coordinator'
   if (passed === undefined) {
-    const verdict = gate(batch, {
-      type: 'workspace_abort',
-      caller: caller.id,
-      workspace: target.value.id,
-      reason,
-    })
-    // W-HWY-11: no error, but the workspace goes on, and the answer says so.
-    if (verdict === 'rejected') return ok({ outcome: 'rejected' })
-    if (verdict !== 'proceed') return gated(verdict.waits)
+    const place = { caller: caller.id, workspace: target.value.id }
+    const waits = abortGated(batch, { type: 'workspace_abort', ...place, reason })
+    if (waits) return waits
   }
   writeFailure(batch, target.value, byOperation(reason, caller))
   return ok({ outcome: 'applied' })

@@ -20,7 +20,7 @@ export interface MigrateRequest {
 }
 
 /** W-REC-24: the preparation was lost with the runtime that had it made. */
-export const RUNTIME_RESTART = 'runtime_restart'
+const RUNTIME_RESTART = 'runtime_restart'
 
 /** Step 1: from here on the workspace is frozen, and its mail is held. */
 export function decideMigrate(batch: Batch, caller: Workspace, request: MigrateRequest): Result<void> {

@@ -8,15 +8,11 @@ import { isText } from '../plain.ts'
 import { invalidArgument, invalidState } from '../refusal.ts'
 import { rootOf } from '../run/run.ts'
 import { writeDelivered, writeEmitted, writeReleased } from '../signal/signal.ts'
+import type { Failure } from './failure.ts'
 import { operand } from './operation.ts'
 import { isRoot, type Workspace } from './workspace.ts'
 
-interface Decider {
-  readonly from: Workspace
-  readonly signaller: string
-  readonly actor: string
-  readonly initiator: string
-}
+type Decider = Pick<Failure, 'signaller' | 'actor' | 'initiator'> & { readonly from: Workspace }
 
 /** A user's decision is emitted by the root and signed by the runtime (W-LIFE-10). */
 export function byUser(batch: Batch, user: string): Decider {
@@ -46,12 +42,7 @@ export function suspend(batch: Batch, workspace: Workspace, reason: unknown, by:
     pre_suspension_state: workspace.status as 'active' | 'blocked',
     reason: clip(reason, kernelLimits.reasonLength),
   })
-  writeTransition(batch, workspace, {
-    to: 'suspended',
-    trigger: 'suspended_by_coordinator',
-    actor,
-    initiator,
-  })
+  writeTransition(batch, workspace, { to: 'suspended', trigger: 'suspended_by_coordinator', actor, initiator })
   writeDelivered(batch, signal)
   return ok(undefined)
 }

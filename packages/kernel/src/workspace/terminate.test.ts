@@ -111,7 +111,10 @@ test('W-TERM-01 a delegate asks what lies below it, and nothing else; workers as
   const { envelope } = unwrap(await delegate.terminate(f.id('W'), GRACE, 'enough'))
   f.name(envelope, 'F')
   const rows = (await f.added()).map(entry => f.row(entry))
-  expect(rows.slice(0, 2)).toEqual([initiated('W', 'worker'), created({ id: 'F', from: 'D', to: 'W', type: 'feedback' })])
+  expect(rows.slice(0, 2)).toEqual([
+    initiated('W', 'worker'),
+    created({ id: 'F', from: 'D', to: 'W', type: 'feedback' }),
+  ])
   expect(refused(await delegate.terminate(f.id('X'), GRACE, 'enough'))).toBe('permission_denied')
   expect(refused(await worker.terminate(f.id('X'), GRACE, 'enough'))).toBe('permission_denied')
   const denied = (name: string) => denial(name, 'worker', 'operation:graceful_termination', 'permission_denied', 'X')

@@ -3,7 +3,7 @@ import { type CancelTimer, type Clock, type Result, type Ticks, ticksPerMillisec
 import { earlier } from '../../due/due.ts'
 import { kernelDefaults, kernelLimits } from '../../limits.ts'
 
-export interface AlarmOptions {
+interface AlarmOptions {
   readonly clock: Clock
   readonly next: () => Promise<Ticks | undefined>
   readonly ring: () => Promise<Result<boolean>>

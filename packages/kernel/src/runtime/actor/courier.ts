@@ -33,7 +33,7 @@ interface Attempt {
   held: boolean
 }
 
-export interface CourierOptions {
+interface CourierOptions {
   readonly clock: Clock
   readonly transport: Transport
   readonly base: number

@@ -16,7 +16,7 @@ import { kernelDefaults } from '../../limits.ts'
 import { evidenceIn } from '../handle/content.ts'
 import type { Queued } from './queue.ts'
 
-export interface EvidenceSource {
+interface EvidenceSource {
   readonly trail: RunTrail
   readonly proofs?: Proofs | undefined
   readonly wait: (milliseconds: number) => Promise<void>

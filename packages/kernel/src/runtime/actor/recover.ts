@@ -15,7 +15,7 @@ import { newRun, type Run, runEnded } from '../../run/run.ts'
 import type { Pauses } from './outage.ts'
 import type { StateCache } from './state-cache.ts'
 
-export interface RecoveryHost {
+interface RecoveryHost {
   submit<T>(command: RuntimeCommand): Promise<Result<T>>
   read<T>(reader: (run: Run) => T): Promise<T>
   now(): Ticks

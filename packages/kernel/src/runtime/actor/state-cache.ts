@@ -17,7 +17,7 @@ type StateCacheSettings = Pick<RuntimeOptions, 'stateCache' | 'onStateCacheFault
 /** Changes with everything that makes a fold come to another state, or gives a state another shape. */
 const VERSION = 'kernel 0.1.0, state 3'
 
-export interface StateCacheOptions {
+interface StateCacheOptions {
   readonly id: RunId
   readonly trail: RunTrail
   readonly clock: Clock
@@ -36,7 +36,7 @@ export function stateCacheOf(
   return store && proof && new StateCache({ ...run, store, proof, entries, onFault })
 }
 
-export interface KeptState {
+interface KeptState {
   readonly run: Run
   readonly trail: TrailState
 }

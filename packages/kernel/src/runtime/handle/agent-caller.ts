@@ -13,7 +13,7 @@ import type { RunHandle } from './run-handle.ts'
 
 type WithoutCaller<C> = C extends { readonly caller: WorkspaceId } ? Omit<C, 'caller'> : never
 
-export type AgentRequest = WithoutCaller<AgentCommand>
+type AgentRequest = WithoutCaller<AgentCommand>
 
 export class AgentCaller {
   readonly run: RunHandle

@@ -42,13 +42,13 @@ import {
   type WorkspaceView,
 } from './view.ts'
 
-export interface FoundArtifact {
+interface FoundArtifact {
   readonly checkpoint: CheckpointId
   readonly artifact: Readonly<Record<string, unknown>>
 }
 
 /** An envelope with what it says; null of a rejected one, of which only the fact is kept. */
-export type FoundEnvelope = EnvelopeView & { readonly payload: EnvelopeRecord['payload'] | null }
+type FoundEnvelope = EnvelopeView & { readonly payload: EnvelopeRecord['payload'] | null }
 
 /** §3.2: leads to nothing that acts in another's name; frozen, since proofs name `workspace`. */
 export abstract class ReadingAgent {

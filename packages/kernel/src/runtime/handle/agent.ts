@@ -180,14 +180,14 @@ export class AgentHandle extends IntegratingAgent {
   }
 }
 
-export interface DegradedReport {
+interface DegradedReport {
   readonly reason: string
   readonly scope: EventBody<'system_degraded'>['scope']
   readonly action: EventBody<'system_degraded'>['coordinator_action']
   readonly workspaces?: readonly WorkspaceId[]
 }
 
-export interface MailOptions {
+interface MailOptions {
   readonly in_reply_to?: EnvelopeId
   readonly priority?: 'normal' | 'urgent' | 'blocking'
   readonly rights?: ListedRight[]

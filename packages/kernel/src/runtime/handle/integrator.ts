@@ -17,21 +17,21 @@ import type { Run } from '../../run/run.ts'
 import type { AgentCaller } from './agent-caller.ts'
 import { WorkingAgent } from './working-agent.ts'
 
-export interface BeginOptions {
+interface BeginOptions {
   readonly strategy?: IntegrationStrategy
   readonly basis?: string
 }
 
-export interface OverlapOptions {
+interface OverlapOptions {
   /** Ignore overlap with what was integrated before the source was created (AMB-55). */
   readonly baseAware?: boolean
 }
 
-export interface AcceptOptions extends BeginOptions, OverlapOptions {
+interface AcceptOptions extends BeginOptions, OverlapOptions {
   readonly result?: unknown
 }
 
-export interface SalvageOptions {
+interface SalvageOptions {
   readonly checkpoint?: CheckpointId
   /** Only `evaluated` is available (W-INT-19). */
   readonly strategy?: IntegrationStrategy
