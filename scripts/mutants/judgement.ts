@@ -62,7 +62,7 @@ export const JUDGEMENT: readonly Mutant[] = [
   {
     id: 'W-HWY-11-abort',
     rule: 'an abort that a fallback had rejected is answered by that nothing was done',
-    file: 'workspace/failure.ts',
+    file: 'highway/gate.ts',
     find: "ok({ outcome: 'rejected' })",
     replace: "ok({ outcome: 'applied' })",
     tests: 'highway/gate.test.ts',
@@ -71,8 +71,8 @@ export const JUDGEMENT: readonly Mutant[] = [
     id: 'W-HWY-11-cancel',
     rule: 'so is the cancelling of a task',
     file: 'task/decide.ts',
-    find: "ok({ outcome: 'rejected' })",
-    replace: "ok({ outcome: 'applied' })",
+    find: 'if (waits) return waits',
+    replace: 'if (waits && !waits.ok) return waits',
     tests: 'highway/gate.test.ts',
   },
   {

@@ -46,8 +46,8 @@ export const OWNERS: readonly Mutant[] = [
     id: 'WX-017',
     rule: 'an agent reads the tasks that those in its sight work on',
     file: 'workspace/access.ts',
-    find: 'seesTask(run, caller, task) ? ok(undefined) : denied()\n    }\n    // Whoever',
-    replace: 'ok(undefined)\n    }\n    // Whoever',
+    find: 'return task && seesTask(run, caller, task)',
+    replace: 'return task && true',
     tests: 'runtime/reads.test.ts',
   },
   {

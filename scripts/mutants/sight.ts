@@ -67,8 +67,8 @@ export const SIGHT: readonly Mutant[] = [
     id: 'WX-066',
     rule: 'what a merge made of its target is for those who see the target',
     file: 'workspace/access.ts',
-    find: "return sees(caller, target) ? ok(undefined) : denied()\n    }\n    case 'checkpoint'",
-    replace: "return sees(caller, source) ? ok(undefined) : denied()\n    }\n    case 'checkpoint'",
+    find: 'return source && sees(caller, integrationOf(run, source)?.target ?? source.parent ?? source)',
+    replace: 'return source && sees(caller, source)',
     tests: 'runtime/reads.test.ts',
   },
   {

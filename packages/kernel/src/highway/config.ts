@@ -98,27 +98,14 @@ interface Profile {
   readonly escalation: EscalationFallback
 }
 
+const ASKING = { time: 'medium', fallback: 'escalate_to_coordinator', escalation: 'reject' } as const
+
 const PROFILES: { readonly [Name in HighwayPreset | 'none']: Profile } = {
-  autonomous: {
-    gates: ['task_approval'],
-    time: 'short',
-    fallback: 'approve',
-    escalation: 'delegate_to_coordinator',
-  },
-  supervised: {
-    gates: ['task_approval', 'integration'],
-    time: 'medium',
-    fallback: 'escalate_to_coordinator',
-    escalation: 'reject',
-  },
+  autonomous: { gates: ['task_approval'], time: 'short', fallback: 'approve', escalation: 'delegate_to_coordinator' },
+  supervised: { gates: ['task_approval', 'integration'], ...ASKING },
   gated: { gates: GATE_TYPES, time: null, fallback: 'reject', escalation: 'reject' },
   // Not the `supervised` preset: it lacks the integration gate (AMB-23).
-  none: {
-    gates: ['task_approval'],
-    time: 'medium',
-    fallback: 'escalate_to_coordinator',
-    escalation: 'reject',
-  },
+  none: { gates: ['task_approval'], ...ASKING },
 }
 
 /** W-HWY-15: the preset first, then explicit fields one by one. No draft: the defaults. */

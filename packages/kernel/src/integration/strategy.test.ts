@@ -128,16 +128,6 @@ test('W-INT-06 the result of an evaluated merge is stored as the merged state, a
   expect(unwrap(await f.root.readResult(f.id('A')))).toEqual(result)
 })
 
-test('W-INT-06 an evaluated merge may come without a result', async () => {
-  const f = await fixture()
-  await completedOn(f, { Z: ['z'], A: ['f'] })
-  unwrap(await f.root.accept(f.id('Z')))
-  await f.mark()
-  unwrap(await f.root.accept(f.id('A'), 'evaluated'))
-  await f.expectAdded([integrate('sig1', 'A'), begunBy('A', 'evaluated'), mergedBy('A', 'evaluated'), closed('A')])
-  expect(refused(await f.root.readResult(f.id('A')))).toBe('not_found')
-})
-
 test.each([
   ['a result under direct', { result: 1 }],
   ['a result under layered', { strategy: 'layered', result: 1 }],

@@ -4,6 +4,7 @@ import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { type Fixture, fixture, withWorker } from '../testing/fixture.ts'
 import { withNotes } from '../testing/mail.ts'
+import { graphOf } from '../testing/tasks.ts'
 import type { Notice } from './notice.ts'
 
 /** Listens as the agents with these names do, and shows what each heard since it was last asked. */
@@ -76,9 +77,7 @@ test('signals are announced to the parent; states to the agent and to the coordi
   const f = await fixture()
   const delegate = await f.worker('D', { delegate: true })
   await f.worker('W')
-  const child = await f.workspace('C', { directive: { format: 'markdown', content: 'x' } }, delegate)
-  await f.settle()
-  unwrap(await child.consume())
+  const child = await f.worker('C', {}, delegate)
   const heard = listen(f, 'R', 'D', 'W', 'C')
   unwrap(await child.blocked('no input'))
   const blocked = 'C active to blocked by agent_blocked'
@@ -113,19 +112,12 @@ test('an envelope that cannot arrive any more is announced to its sender and the
 
 test('tasks that hang on a cancelled one are announced to the coordinator', async () => {
   const f = await withWorker()
-  const drafts = [
-    { key: 'a', name: 'a', description: '' },
-    { key: 'b', name: 'b', description: '', depends_on: ['a'] },
-    { key: 'c', name: 'c', description: '', depends_on: ['b'] },
-    { key: 'd', name: 'd', description: '' },
-  ]
-  const { tasks } = unwrap(await f.root.submitGraph(drafts))
-  for (const [index, task] of tasks.entries()) f.name(task, `T${'abcd'[index]}`)
+  const { id } = await graphOf(f, { a: {}, b: { depends_on: ['a'] }, c: { depends_on: ['b'] }, d: {} })
   const heard = listen(f, 'R', 'W')
-  unwrap(await f.root.cancelTask(tasks[3]!))
+  unwrap(await f.root.cancelTask(id('d')))
   expect(await heard()).toEqual({})
-  unwrap(await f.root.cancelTask(tasks[0]!))
-  expect(await heard()).toEqual({ R: ['unresolvable Tb Tc'] })
+  unwrap(await f.root.cancelTask(id('a')))
+  expect(await heard()).toEqual({ R: ['unresolvable b c'] })
 })
 
 test('a notice comes when its entry is durable, never for what failed, and no more once it is unsubscribed', async () => {

@@ -16,8 +16,8 @@ import { STATE_RULES } from '../lifecycle/states.ts'
 import { kernelLimits } from '../limits.ts'
 import type { MemoryRecord } from '../objects.ts'
 import { isText } from '../plain.ts'
-import { invalidArgument, limitReached, notFound, type Refusal } from '../refusal.ts'
-import { workspaceOf } from '../run/run.ts'
+import { invalidArgument, limitReached, notFound } from '../refusal.ts'
+import { type Run, workspaceOf } from '../run/run.ts'
 import { seesTask, tasksOf } from '../task/graph.ts'
 import { isAbove, isRoot, sees, type Workspace } from './workspace.ts'
 
@@ -35,8 +35,9 @@ export type Readable =
 
 /** A read outside scope is answered as if the object did not exist, and is on record. */
 export function decideRead(batch: Batch, caller: Workspace, kind: Readable, id: string): Result<void> {
-  const { run } = batch
-  const denied = (): Refusal => {
+  const reads = mayRead(batch.run, caller, kind, id)
+  if (reads) return ok(undefined)
+  if (reads === false)
     batch.deny(caller, {
       capability: 'access:read',
       action: `read_${kind}`,
@@ -44,52 +45,46 @@ export function decideRead(batch: Batch, caller: Workspace, kind: Readable, id: 
       reason: 'permission_denied',
       message: '',
     })
-    return notFound(kind, id)
-  }
+  return notFound(kind, id)
+}
+
+/** Undefined where there is no such object. */
+function mayRead(run: Run, caller: Workspace, kind: Readable, id: string): boolean | undefined {
   switch (kind) {
     case 'workspace': {
       const target = workspaceOf(run, id)
-      if (!target) return notFound(kind, id)
-      return sees(caller, target) ? ok(undefined) : denied()
+      return target && sees(caller, target)
     }
     // Components 1 and 3 are the agent's and of those above it, who gave them (W-WS-02).
     case 'directive':
     case 'context': {
       const target = workspaceOf(run, id)
-      if (!target) return notFound(kind, id)
-      return target === caller || isAbove(caller, target) ? ok(undefined) : denied()
+      return target && (target === caller || isAbove(caller, target))
     }
     // It is the state of the workspace that the merge went into, or would go into.
     case 'result': {
       const source = workspaceOf(run, id)
-      if (!source) return notFound(kind, id)
-      const target = integrationOf(run, source)?.target ?? source.parent ?? source
-      return sees(caller, target) ? ok(undefined) : denied()
+      return source && sees(caller, integrationOf(run, source)?.target ?? source.parent ?? source)
     }
     case 'checkpoint':
     case 'artifact': {
       const checkpoint = run.checkpoints.get((kind === 'artifact' ? run.artifacts.get(id) : id) as CheckpointId)
       const producer = checkpoint && run.workspaces.get(checkpoint.workspace)
-      if (!producer) return notFound(kind, id)
-      return sees(caller, producer) ? ok(undefined) : denied()
+      return producer && sees(caller, producer)
     }
     // Payloads are for sender, receiver and coordinator only.
     case 'envelope': {
       const envelope = run.envelopes.get(id as EnvelopeId)
-      if (!envelope) return notFound(kind, id)
-      return readsEnvelope(caller, envelope) ? ok(undefined) : denied()
+      return envelope && readsEnvelope(caller, envelope)
     }
     case 'task': {
       const task = run.tasks.get(id as TaskId)
-      if (!task) return notFound(kind, id)
-      return seesTask(run, caller, task) ? ok(undefined) : denied()
+      return task && seesTask(run, caller, task)
     }
     // Whoever sees one of its tasks sees that part of it.
     case 'graph': {
-      if (!run.graphs.has(id as GraphId)) return notFound(kind, id)
+      if (!run.graphs.has(id as GraphId)) return undefined
       return isRoot(caller) || tasksOf(run, id as GraphId).some(task => seesTask(run, caller, task))
-        ? ok(undefined)
-        : denied()
     }
   }
 }
