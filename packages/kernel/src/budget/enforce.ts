@@ -41,10 +41,7 @@ export function writeTimeMark(batch: Batch, workspace: Workspace, dimension: Tim
 function write(batch: Batch, workspace: Workspace, { type, dimension, consumed, limit }: BudgetMark): void {
   const body = { workspace_id: workspace.id, budget_dimension: dimension, consumed, limit }
   if (type === 'warning') {
-    batch.add('budget_warning', workspace, 'protocol', {
-      ...body,
-      threshold_percent: batch.run.budgetWarning,
-    })
+    batch.add('budget_warning', workspace, 'protocol', { ...body, threshold_percent: batch.run.budgetWarning })
     return
   }
   batch.add('budget_exceeded', workspace, 'protocol', body)

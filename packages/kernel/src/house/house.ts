@@ -108,11 +108,7 @@ export class House {
     const head = await this.#host.trail(old).head()
     const users = await this.#host.read(old, carriedUsers)
     const previous = { run: old, ...head }
-    const successor = await establish(this.#host, {
-      house: true,
-      previous,
-      ...(users.length > 0 && { users }),
-    })
+    const successor = await establish(this.#host, { house: true, previous, ...(users.length > 0 && { users }) })
     if (!successor.ok) return successor
     // From here on it is the house, whatever else fails: after a restart it would be the one that is found.
     this.#run = successor.value

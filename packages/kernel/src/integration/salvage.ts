@@ -198,9 +198,7 @@ function gateProblem(
   if (verdict === 'proceed') return undefined
   // W-HWY-11: nothing was done, and the answer says so.
   if (verdict === 'rejected')
-    return refusal('rejected', `The salvage of ${source.id} was rejected.`, {
-      reason: 'gate_rejected_by_human',
-    })
+    return refusal('rejected', `The salvage of ${source.id} was rejected.`, { reason: 'gate_rejected_by_human' })
   return gated(verdict.waits)
 }
 

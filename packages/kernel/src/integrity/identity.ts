@@ -27,12 +27,7 @@ export function notBound(batch: Batch, caller: Workspace, command: AgentCommand)
   if (agent === undefined || agent === agentOf(caller)) return undefined
   const emits = command.type === 'emit'
   const reason = 'invalid_credential'
-  const claim = {
-    entity: agent,
-    context: emits ? 'signal_emit' : 'agent_operation',
-    reason,
-    source: caller.id,
-  }
+  const claim = { entity: agent, context: emits ? 'signal_emit' : 'agent_operation', reason, source: caller.id }
   const entry = writeAuthenticationFailed(batch, claim)
   if (emits) writeForgedSignal(batch)
   const message = `${agent} is not the agent of ${caller.id}: another one took over, or has not handed over yet.`

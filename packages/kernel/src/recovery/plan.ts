@@ -81,10 +81,7 @@ interface Waiting {
 /** W-REC-18: whoever they are for is not terminal, since what waits for the terminal is dropped. */
 function waitingSignals(run: Run): readonly Waiting[] {
   return [...run.signalling].flatMap(from =>
-    (from.waiting ?? []).map(({ id, to, seq }) => ({
-      step: { type: 'signal', signal: id, to } as const,
-      seq,
-    })),
+    (from.waiting ?? []).map(({ id, to, seq }) => ({ step: { type: 'signal', signal: id, to } as const, seq })),
   )
 }
 

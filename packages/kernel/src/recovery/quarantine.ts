@@ -6,9 +6,7 @@ import {
   type GateId,
   type GraphId,
   ParleyError,
-  type RightId,
   type TaskId,
-  type WorkspaceId,
 } from '@parley/core'
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
@@ -121,17 +119,17 @@ const NEEDS: { readonly [T in EventType]?: Check<T> } = {
   envelope_rejected: (run, body) =>
     run.envelopes.has(body.envelope_id as EnvelopeId) ? travelling(run, body.envelope_id) : undefined,
   port_right_created: (run, body) => workspace(run, body.holder) ?? workspace(run, body.target),
-  port_right_transferred: (run, body) => right(run, body.right_id) ?? workspace(run, body.to_holder),
-  port_right_revoked: (run, body) => right(run, body.right_id),
-  port_right_consumed: (run, body) => right(run, body.right_id),
+  port_right_transferred: (run, body) => known(run.rights, body.right_id) ?? workspace(run, body.to_holder),
+  port_right_revoked: (run, body) => known(run.rights, body.right_id),
+  port_right_consumed: (run, body) => known(run.rights, body.right_id),
   checkpoint_created: (run, body) => object(run, body.checkpoint_id, 'checkpoint'),
   task_created: (run, body) =>
     run.graphs.has(body.graph_id as GraphId) ? object(run, body.task_id, 'task') : missing(body.graph_id),
-  task_approved: (run, body) => task(run, body.task_id),
-  task_assigned: (run, body) => task(run, body.task_id),
-  task_status_changed: (run, body) => task(run, body.task_id),
-  task_completed: (run, body) => task(run, body.task_id),
-  task_failed: (run, body) => task(run, body.task_id),
+  task_approved: (run, body) => known(run.tasks, body.task_id),
+  task_assigned: (run, body) => known(run.tasks, body.task_id),
+  task_status_changed: (run, body) => known(run.tasks, body.task_id),
+  task_completed: (run, body) => known(run.tasks, body.task_id),
+  task_failed: (run, body) => known(run.tasks, body.task_id),
   gate_triggered: (run, body) => object(run, body.gate_id, 'gate'),
   gate_resolved: (run, body) => {
     if (!run.gates.has(body.gate_id as GateId)) return undefined
@@ -189,16 +187,12 @@ function missing(id: string): Violation {
   return { expected: id, actual: null }
 }
 
+function known(ids: { has(id: string): boolean }, id: string): Violation | undefined {
+  return ids.has(id) ? undefined : missing(id)
+}
+
 function workspace(run: Run, id: string): Violation | undefined {
-  return run.workspaces.has(id as WorkspaceId) ? undefined : missing(id)
-}
-
-function right(run: Run, id: string): Violation | undefined {
-  return run.rights.has(id as RightId) ? undefined : missing(id)
-}
-
-function task(run: Run, id: string): Violation | undefined {
-  return run.tasks.has(id as TaskId) ? undefined : missing(id)
+  return known(run.workspaces, id)
 }
 
 /** What an entry refers to stands right before it in the content store. Another kind of object proves nothing here. */

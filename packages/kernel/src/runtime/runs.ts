@@ -28,7 +28,6 @@ export class Runs {
     this.#open = open
   }
 
-  /** The runs at work. */
   get ids(): readonly RunId[] {
     return [...this.#atWork.keys()]
   }
@@ -43,7 +42,6 @@ export class Runs {
     return this.#away
   }
 
-  /** A run at work. */
   get(id: RunId): RunActor | undefined {
     return this.#atWork.get(id)
   }
@@ -155,7 +153,6 @@ export class Runs {
     if (!held) await this.#trail.release(id)
   }
 
-  /** Waits for what is on its way to disk. */
   async stop(): Promise<void> {
     // A run that is just being opened would come to work after the end.
     await Promise.allSettled(this.#opening.values())

@@ -36,7 +36,6 @@ import { type StorageKeeper, StorageSchedule } from './storage-schedule.ts'
 import { Users, type UsersHost } from './users.ts'
 
 export class Runtime implements RunHost, UsersHost {
-  /** The people that this node knows. */
   readonly users: Users = new Users(this)
   /** Makes and checks proofs; undefined at level 1. */
   readonly proofs: Proofs | undefined
@@ -235,7 +234,6 @@ export class Runtime implements RunHost, UsersHost {
     return users === 'house' ? this.users : users
   }
 
-  /** The storage life cycle of runs that have ended. */
   get storage(): StorageKeeper {
     return this.#storage
   }
@@ -296,7 +294,6 @@ export class Runtime implements RunHost, UsersHost {
     return this.#migrations.outcome(workspace)
   }
 
-  /** Hands a notice to those who listen to a run at work. */
   tell(run: RunId, notice: Notice): void {
     this.#runs.get(run)?.tell(notice)
   }
@@ -346,7 +343,6 @@ export class Runtime implements RunHost, UsersHost {
     }
   }
 
-  /** The handle of a run at work. */
   async #handle(id: RunId): Promise<RunHandle | undefined> {
     const root = await this.#runs.get(id)?.read(run => run.root?.id)
     return root === undefined ? undefined : new RunHandle(this, id, root)
@@ -380,7 +376,6 @@ export class Runtime implements RunHost, UsersHost {
     await Promise.race([recovered, delayed])
   }
 
-  /** Whoever was at work is bound again. */
   async #bindAgain(id: RunId): Promise<void> {
     const open = await this.#runs.get(id)?.read(run => [...run.workspaces.values()].filter(each => !ended(each)))
     const run = await this.#handle(id)

@@ -81,12 +81,7 @@ export function decideEmit(
 function foreignOrigin(batch: Batch, caller: Workspace, claimed: unknown, message: string): Refusal {
   const reason = 'invalid_credential'
   const entity = String(claimed)
-  const entry = writeAuthenticationFailed(batch, {
-    entity,
-    context: 'signal_emit',
-    reason,
-    source: caller.id,
-  })
+  const entry = writeAuthenticationFailed(batch, { entity, context: 'signal_emit', reason, source: caller.id })
   writeForgedSignal(batch)
   return refusal('permission_denied', message, { reason, entry })
 }

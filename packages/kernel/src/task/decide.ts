@@ -140,10 +140,7 @@ function resolve(run: Run, graph: Graph | undefined, ids: ReadonlyMap<string, Ta
 
 /** A new task can name only new tasks or old ones as parent, so a circle lies among the new ones. */
 function cyclicParents(planned: readonly Planned[]): boolean {
-  const tree = planned.map(({ id, parentTask }) => ({
-    id,
-    dependsOn: parentTask === null ? [] : [parentTask],
-  }))
+  const tree = planned.map(({ id, parentTask }) => ({ id, dependsOn: parentTask === null ? [] : [parentTask] }))
   return dependencyOrder(tree) === undefined
 }
 

@@ -98,11 +98,7 @@ function checkpointTypesOf(
   for (const { name, permitted_roles, required_fields } of document?.checkpoint_types ?? [])
     types.set(
       name,
-      Object.freeze({
-        name,
-        permittedRoles: new Set(permitted_roles),
-        requiredFields: required_fields ?? [],
-      }),
+      Object.freeze({ name, permittedRoles: new Set(permitted_roles), requiredFields: required_fields ?? [] }),
     )
   return types
 }

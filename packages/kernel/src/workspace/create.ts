@@ -126,11 +126,7 @@ function check(batch: Batch, caller: Workspace, request: unknown): Result<Approv
   ): Refusal => {
     const body = { reason, capacity_details: shortage }
     const entry = batch.add('workspace_rejected', caller, 'protocol', body)
-    return refusal('rejected', message, {
-      reason,
-      entry,
-      ...(reason === 'capacity_exhausted' && { shortage }),
-    })
+    return refusal('rejected', message, { reason, entry, ...(reason === 'capacity_exhausted' && { shortage }) })
   }
 
   // 1. W-WS-04

@@ -37,9 +37,7 @@ export function existing(batch: Batch, id: unknown): Result<Workspace> {
 export function offered(batch: Batch, operation: OperationName): Refusal | undefined {
   const { level } = OPERATIONS[operation]
   if (level <= (batch.context.level ?? 3)) return undefined
-  return refusal('unsupported', `The operation ${operation} belongs to conformance level ${level}.`, {
-    level,
-  })
+  return refusal('unsupported', `The operation ${operation} belongs to conformance level ${level}.`, { level })
 }
 
 /** `instead`: the caller has the operation and may not use it now, which is a denial too (§5.1). */

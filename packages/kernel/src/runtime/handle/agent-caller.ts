@@ -65,9 +65,7 @@ export class AgentCaller {
     const reason = 'invalid_credential'
     const body = { entity: agent, context: 'agent_operation', reason, source: this.workspace } as const
     void this.run.record([{ event_type: 'authentication_failed', workspace: null, actor: 'protocol', body }])
-    return refusal('permission_denied', `${agent} is not the agent of ${this.workspace} any more.`, {
-      reason,
-    })
+    return refusal('permission_denied', `${agent} is not the agent of ${this.workspace} any more.`, { reason })
   }
 
   async receive(signal?: AbortSignal): Promise<Result<EnvelopeRecord>> {

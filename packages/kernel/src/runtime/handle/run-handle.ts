@@ -301,9 +301,5 @@ export class RunHandle {
 
 function withDetails(error: ParleyError, details: Readonly<Record<string, unknown>>): ParleyError {
   const { code, message, retryable } = error
-  return new ParleyError(code, message, {
-    retryable,
-    details: { ...error.details, ...details },
-    cause: error,
-  })
+  return new ParleyError(code, message, { retryable, details: { ...error.details, ...details }, cause: error })
 }
