@@ -1,32 +1,23 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ObjectId, type RunId, unwrap } from '@parley/core'
+import { type ObjectId, type TurnInput, unwrap } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
 import { expect, test } from 'vitest'
-import { aborted, alice, Fixture, planned, put, refusal, solo, writes } from './testing/fixture.ts'
-
-const events = async (fixture: Fixture, run: RunId) => {
-  const page = unwrap(await fixture.trail.run(run).query({ limit: 1000 }))
-  return page.entries.map(({ event_type }) => event_type)
-}
+import { aborted, alice, Fixture, hanging, planned, put, refusal, solo, writes } from './testing/fixture.ts'
 
 test('a plan is worked off in its order, and the result has what every task made', async () => {
   const order: string[] = []
+  const noted = (name: string, work: (input: TurnInput) => string) => (input: TurnInput) => {
+    order.push(name)
+    return work(input)
+  }
   const fixture = await Fixture.open({
-    one: input => {
-      order.push('one')
-      return writes('one.txt', 'one')(input)
-    },
-    two: input => {
-      order.push('two')
-      return writes('two.txt', 'two')(input)
-    },
-    both: input => {
-      order.push('both')
+    one: noted('one', writes('one.txt', 'one')),
+    two: noted('two', writes('two.txt', 'two')),
+    both: noted('both', input => {
       const read = (name: string) => readFileSync(join(input.folder!, name), 'utf8')
-      put(input.folder!, 'both.txt', read('one.txt') + read('two.txt'))
-      return 'joined'
-    },
+      return writes('both.txt', read('one.txt') + read('two.txt').trimEnd())(input)
+    }),
   })
   const run = await fixture.solve(
     planned(
@@ -55,11 +46,10 @@ test('a plan is worked off in its order, and the result has what every task made
 
 test('nothing starts before the plan is approved, also after a restart', async () => {
   const fixture = await Fixture.open({ one: writes('one.txt', 'one') })
-  const yaml = solo('one')
-  const run = await fixture.solve(yaml, { approved: false })
+  const run = await fixture.solve(solo('one'), { approved: false })
   const waiting = await fixture.until(run, ({ gates }) => gates.length > 0)
   expect(waiting.state).toBe('waiting')
-  expect(await events(fixture, run)).not.toContain('task_assigned')
+  expect(await fixture.entries(run, 'task_assigned')).toEqual([])
   await fixture.restart()
   const [gate] = await fixture.coordinator.gates.list()
   expect(gate).toMatchObject({ run, kind: 'gate', type: 'task_approval', addressee: 'alice' })
@@ -68,14 +58,12 @@ test('nothing starts before the plan is approved, also after a restart', async (
   expect((await fixture.over(run)).state).toBe('done')
   const again = await fixture.coordinator.gates.respond(gate!.id, { decision: 'approve', principal: alice })
   expect(again).toMatchObject(refusal('not_found'))
-  const approved = unwrap(await fixture.trail.run(run).query({ event_type: ['gate_resolved'] })).entries
-  expect(approved.map(({ actor }) => actor)).toEqual(['alice'])
+  expect((await fixture.entries(run, 'gate_resolved')).map(({ actor }) => actor)).toEqual(['alice'])
 })
 
 test('a plan that is rejected never starts', async () => {
   const fixture = await Fixture.open({ one: writes('one.txt', 'one') })
-  const yaml = solo('one')
-  const run = await fixture.solve(yaml, { approved: false })
+  const run = await fixture.solve(solo('one'), { approved: false })
   await fixture.until(run, ({ gates }) => gates.length > 0)
   await fixture.respond(run, { decision: 'reject', reason: 'No.' })
   const view = await fixture.over(run)
@@ -85,7 +73,7 @@ test('a plan that is rejected never starts', async () => {
     reason: 'The plan was not approved by alice: No.',
     tasks: [{ state: 'cancelled', note: 'Not done: alice did not approve it: No.' }],
   })
-  expect(await events(fixture, run)).not.toContain('task_assigned')
+  expect(await fixture.entries(run, 'task_assigned')).toEqual([])
 })
 
 test('a reviewer sends work back, and the second attempt knows why', async () => {
@@ -112,21 +100,16 @@ test('a reviewer sends work back, and the second attempt knows why', async () =>
   expect(view.tasks[0]).toMatchObject({ attempt: 2, state: 'done' })
   expect(told[1]).toContain('make it a sentence')
   // §7.4: its directive refers to the attempt that was sent back.
-  const trail = fixture.trail.run(run)
-  const entries = unwrap(await trail.query({ event_type: ['workspace_created', 'envelope_created'] })).entries
+  const entries = await fixture.entries(run, 'workspace_created', 'envelope_created')
   const [first, second] = entries.filter(
     ({ event_type, body }) =>
       event_type === 'workspace_created' && typeof (body as EventBody<'workspace_created'>).task_ref === 'string',
   )
   const directive = entries.find(({ body }) => 'envelope_id' in body && 'to' in body && body.to === second?.workspace)
   const { envelope_id } = directive!.body as EventBody<'envelope_created'>
-  const { value } = (await trail.object(envelope_id as ObjectId))!
-  expect(value).toMatchObject({
-    payload: {
-      content: 'Write a line.',
-      attachments: [{ kind: 'workspace_ref', id: first!.workspace }, {}],
-    },
-  })
+  const { value } = (await fixture.trail.run(run).object(envelope_id as ObjectId))!
+  const attachments = [{ kind: 'workspace_ref', id: first!.workspace }, {}]
+  expect(value).toMatchObject({ payload: { content: 'Write a line.', attachments } })
   expect(fixture.result(view, 'poem.txt')).toBe('The sea forgets every ship.\n')
   expect(view.usage.turns).toBe(4)
 })
@@ -196,11 +179,8 @@ test('what an agent may not change is put back and recorded', async () => {
     refused: ['README.md'],
   })
   expect(fixture.result(view, 'README.md')).toBe('A project.\n')
-  const { entries } = unwrap(await fixture.trail.run(run).query({ limit: 1000 }))
-  const denied = entries.filter(({ event_type }) => event_type === 'capability_denied')
-  expect(denied.map(({ body }) => body)).toMatchObject([
-    { capability: 'folder:write', target: 'README.md', reason: 'containment_violation' },
-  ])
+  const body = { capability: 'folder:write', target: 'README.md', reason: 'containment_violation' }
+  expect(await fixture.entries(run, 'capability_denied')).toMatchObject([{ body }])
 })
 
 test('a turn that a stop interrupts is run again from its last checkpoint, and its old token is refused', async () => {
@@ -285,22 +265,14 @@ test('an agent that waits for an answer gets it in its next turn', async () => {
 })
 
 test('an abort ends turns at once and leaves no folder', async () => {
-  const working = Promise.withResolvers<void>()
-  let ended = false
-  const fixture = await Fixture.open({
-    slow: async input => {
-      working.resolve()
-      await aborted(input)
-      ended = true
-      return 'never'
-    },
-  })
+  const slow = hanging()
+  const fixture = await Fixture.open({ slow: slow.script })
   const run = await fixture.solve(solo('slow'))
-  await working.promise
+  const { signal } = await slow.begun
   await fixture.abort(run, { reason: 'enough' })
   const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'aborted', tasks: [{ state: 'failed' }] })
-  expect(ended).toBe(true)
+  expect(signal.aborted).toBe(true)
   await fixture.restart()
   expect(fixture.leftovers()).toEqual([])
   expect(fixture.git('for-each-ref', 'refs/parley').trim()).toBe('')

@@ -29,20 +29,15 @@ const CHECKS = ['tests', 'secrets', 'licences', 'changelog', 'size', 'links'] as
 type Files = Readonly<Record<string, string>>
 type Variables = Readonly<Record<string, string>>
 
-interface Finding {
-  readonly severity: 'error' | 'warning' | 'info'
-  readonly message: string
-  readonly file?: string
-  readonly line?: number
-}
-
 interface Part {
   readonly check: string
   readonly verdict: 'pass' | 'warn' | 'fail'
   readonly summary: string
-  readonly findings: readonly Finding[]
+  readonly findings: readonly { severity: string; message: string; file?: string; line?: number }[]
   readonly facts: Readonly<Record<string, unknown>>
 }
+
+const says = (words: string) => expect.stringContaining(words)
 
 function temporary(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'parley-release-')))
@@ -205,9 +200,7 @@ describe('a whole report', () => {
     const report = readFileSync(join(folder, 'RELEASE-REPORT.md'), 'utf8')
     expect(report).toMatch(/^# Release report: NOT READY/)
     expect([...said, ...written, report].filter(text => text.includes(secret))).toEqual([])
-    expect(run('secrets', folder).findings).toMatchObject([
-      { severity: 'error', message: expect.stringContaining('GitHub token') },
-    ])
+    expect(run('secrets', folder).findings).toMatchObject([{ severity: 'error', message: says('GitHub token') }])
     expect(run('tests', folder).verdict).toBe('fail')
     expect(run('links', folder).verdict).toBe('warn')
   })
@@ -243,11 +236,8 @@ describe('a whole report', () => {
 
   test('where git ignores the report a run would lose it, and is told so; by hand it does not matter', () => {
     const folder = repository({ ...clean, '.gitignore': 'release-report/\n' })
-    const { status, stderr } = start('links', folder, { PARLEY_RUN: 'run_1' })
-    expect({ status, stderr }).toMatchObject({
-      status: 1,
-      stderr: expect.stringContaining('A .gitignore leaves out'),
-    })
+    const ended = { status: 1, stderr: says('A .gitignore leaves out') }
+    expect(start('links', folder, { PARLEY_RUN: 'run_1' })).toMatchObject(ended)
     expect(run('links', folder).verdict).toBe('pass')
   })
 
@@ -267,14 +257,8 @@ describe('secrets', () => {
     commit(folder, { 'deep/käse file.env': 'A=1\n' })
     const { verdict, findings } = run('secrets', folder)
     expect(verdict).toBe('fail')
-    expect(findings).toMatchObject([
-      {
-        severity: 'error',
-        file: 'deep/käse file.env',
-        line: 3,
-        message: expect.stringContaining(`added by ${planted.slice(0, 10)}`),
-      },
-    ])
+    const message = says(`added by ${planted.slice(0, 10)}`)
+    expect(findings).toMatchObject([{ severity: 'error', file: 'deep/käse file.env', line: 3, message }])
     expect(findings[0]!.message).toContain('no longer in the files')
   })
 
@@ -290,7 +274,7 @@ describe('secrets', () => {
     ['value that looks like a key', `const apiKey = '${random(32, 'generic')}'`, 'warning'],
   ])('finds a %s', (kind, text, severity) => {
     const { findings } = run('secrets', repository({ 'a.txt': `first\n${text}\n` }))
-    expect(findings).toMatchObject([{ severity, file: 'a.txt', line: 2, message: expect.stringContaining(kind) }])
+    expect(findings).toMatchObject([{ severity, file: 'a.txt', line: 2, message: says(kind) }])
     expect(JSON.stringify(findings)).not.toContain(random(10, 'key'))
   })
 
@@ -346,9 +330,8 @@ describe('secrets', () => {
   })
 
   test('a tracked .env is a remark', () => {
-    const { verdict, findings } = run('secrets', repository({ '.env': 'A=1\n', '.env.example': 'A=\n' }))
-    expect(verdict).toBe('warn')
-    expect(findings).toMatchObject([{ file: '.env' }])
+    const part = run('secrets', repository({ '.env': 'A=1\n', '.env.example': 'A=\n' }))
+    expect(part).toMatchObject({ verdict: 'warn', findings: [{ file: '.env' }] })
   })
 
   test('five thousand commits take less than 15 seconds, the first of them included', () => {
@@ -361,70 +344,53 @@ describe('secrets', () => {
     })
     execFileSync('git', ['fast-import', '--quiet'], { cwd: folder, input: commits.join('') })
     const began = performance.now()
-    const { findings, facts } = run('secrets', folder)
+    const part = run('secrets', folder)
     expect(performance.now() - began).toBeLessThan(15_000)
-    expect(facts).toMatchObject({ commits: 5000, commitsRead: 5000, complete: true })
-    expect(findings).toMatchObject([{ severity: 'error', file: 'f0.txt', line: 1 }])
+    const facts = { commits: 5000, commitsRead: 5000, complete: true }
+    expect(part).toMatchObject({ facts, findings: [{ severity: 'error', file: 'f0.txt', line: 1 }] })
   })
 
   test('a history that is larger than the limit is said to be read in part, and the present files are read whole', () => {
     const folder = repository({ 'old.txt': `${githubToken()}\n` })
     for (let index = 0; index < 5; index++)
       commit(folder, { 'large.txt': `${index} ${'word '.repeat(20_000)}\n`.repeat(3) })
-    const { verdict, findings, facts } = run('secrets', folder, { RELEASE_CHECK_HISTORY_MIB: '0.5' })
-    expect(verdict).toBe('fail')
-    expect(facts).toMatchObject({ complete: false, commits: 6 })
-    expect(findings).toMatchObject([
-      { severity: 'error', file: 'old.txt', message: expect.stringContaining('still in the file') },
-      { severity: 'warning', message: expect.stringContaining('only the newest') },
-    ])
+    const findings = [
+      { severity: 'error', file: 'old.txt', message: says('still in the file') },
+      { severity: 'warning', message: says('only the newest') },
+    ]
+    const part = run('secrets', folder, { RELEASE_CHECK_HISTORY_MIB: '0.5' })
+    expect(part).toMatchObject({ verdict: 'fail', facts: { complete: false, commits: 6 }, findings })
   })
 })
 
 describe('tests', () => {
-  const npm = (script: string, more: object = {}): Files => ({
-    'package.json': JSON.stringify(
-      { name: 'a', version: '1.0.0', type: 'module', scripts: { test: script }, ...more },
-      null,
-      2,
-    ),
-  })
+  const npm = (script: string, more: object = {}): Files => {
+    const manifest = { name: 'a', version: '1.0.0', type: 'module', scripts: { test: script }, ...more }
+    return { 'package.json': JSON.stringify(manifest, null, 2) }
+  }
 
   test('a failing test is named with its file and line', () => {
     const text =
       "import test from 'node:test'\nimport assert from 'node:assert'\n\ntest('adds', () => {\n  assert.equal(1 + 1, 3)\n})\n"
-    const { verdict, summary, findings } = run(
-      'tests',
-      repository({ ...npm('node --test'), 'sum.test.js': text, 'ok.test.js': PASSING }),
-    )
-    expect(verdict).toBe('fail')
-    expect(summary).toContain('1 failed, 1 test passed')
-    expect(findings).toMatchObject([
-      { severity: 'error', message: 'failed: adds', file: 'sum.test.js', line: expect.any(Number) },
-    ])
+    const part = run('tests', repository({ ...npm('node --test'), 'sum.test.js': text, 'ok.test.js': PASSING }))
+    const finding = { severity: 'error', message: 'failed: adds', file: 'sum.test.js', line: expect.any(Number) }
+    expect(part).toMatchObject({ verdict: 'fail', summary: says('1 failed, 1 test passed'), findings: [finding] })
   })
 
   test('one that takes too long is a remark, and nothing of it is left running', () => {
     const hang =
       "import { writeFileSync } from 'node:fs'\nprocess.on('SIGTERM', () => {})\nwriteFileSync('pid', String(process.pid))\nsetInterval(() => {}, 1000)\n"
     const folder = repository({ ...npm('node hang.js'), 'hang.js': hang })
-    const { verdict, summary, findings } = run('tests', folder, { RELEASE_CHECK_TEST_SECONDS: '1.5' })
-    expect(verdict).toBe('warn')
-    expect(summary).toContain('took too long')
-    expect(findings).toMatchObject([{ severity: 'warning', file: 'package.json', line: 6 }])
-    const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'))
-    expect(isRunning(pid)).toBe(false)
+    const part = run('tests', folder, { RELEASE_CHECK_TEST_SECONDS: '1.5' })
+    const findings = [{ severity: 'warning', file: 'package.json', line: 6 }]
+    expect(part).toMatchObject({ verdict: 'warn', summary: says('took too long'), findings })
+    expect(isRunning(Number(readFileSync(join(folder, 'pid'), 'utf8')))).toBe(false)
   })
 
   test('dependencies that are not installed are said, not taken for a failure', () => {
     const folder = repository(npm('vitest run', { devDependencies: { vitest: '5.0.0' } }))
-    const { verdict, findings } = run('tests', folder)
-    expect(verdict).toBe('warn')
-    expect(findings).toMatchObject([
-      {
-        message: expect.stringMatching(/was not run: its dependencies are not installed; run `npm install`/),
-      },
-    ])
+    const message = says('was not run: its dependencies are not installed; run `npm install`')
+    expect(run('tests', folder)).toMatchObject({ verdict: 'warn', findings: [{ message }] })
   })
 
   test('a module that the manifest names and nobody installed is the same; one that it does not name is a mistake', () => {
@@ -434,10 +400,8 @@ describe('tests', () => {
       '.gitignore': 'node_modules/\n',
     }
     const named = run('tests', repository({ ...npm('node a.js', { dependencies: { 'left-pad': '1' } }), ...files }))
-    expect(named).toMatchObject({
-      verdict: 'warn',
-      summary: expect.stringContaining('needs its dependencies installed (left-pad)'),
-    })
+    const summary = says('needs its dependencies installed (left-pad)')
+    expect(named).toMatchObject({ verdict: 'warn', summary })
     expect(run('tests', repository({ ...npm('node a.js'), ...files })).verdict).toBe('fail')
   })
 
@@ -462,11 +426,8 @@ describe('tests', () => {
     symlinkSync('../../packages/a', join(project, 'node_modules', '@own', 'a'))
     const worktree = join(temporary(), 'work')
     git(project, 'worktree', 'add', '--quiet', '--detach', worktree)
-    const { verdict, summary } = run('tests', worktree, { PARLEY_PROJECT: project })
-    expect({ verdict, summary }).toMatchObject({
-      verdict: 'pass',
-      summary: expect.stringContaining('npm test: passed'),
-    })
+    const part = run('tests', worktree, { PARLEY_PROJECT: project })
+    expect(part).toMatchObject({ verdict: 'pass', summary: says('npm test: passed') })
     expect(readdirSync(worktree)).not.toContain('node_modules')
     expect(readFileSync(join(project, 'node_modules', 'b', 'b.js'), 'utf8')).toBe("export const b = 'b'\n")
     expect(readFileSync(join(project, 'packages', 'a', 'a.js'), 'utf8')).toContain('uncommitted')
@@ -490,10 +451,8 @@ describe('tests', () => {
     ['pytest', { 'test_a.py': '' }, 'python3', '7 passed in 0.12s', 'pytest: 7 tests passed'],
     ['make', { Makefile: 'all:\n\ntest: all\n\techo ok\n' }, 'make', '7 passed, 0 failed', 'make test: 7 tests passed'],
   ])('finds and reads %s', (_, files, program, printed, said) => {
-    expect(run('tests', repository(files), printing(program, printed))).toMatchObject({
-      verdict: 'pass',
-      summary: expect.stringContaining(said),
-    })
+    const part = run('tests', repository(files), printing(program, printed))
+    expect(part).toMatchObject({ verdict: 'pass', summary: says(said) })
   })
 
   test.each<readonly [tool: string, files: Files, program: string, printed: string, place: string]>([
@@ -526,12 +485,10 @@ describe('tests', () => {
   })
 
   test('a project without tests, or tests that run this very check, are remarks', () => {
-    expect(run('tests', repository(npm('echo "Error: no test specified" && exit 1')))).toMatchObject({
-      verdict: 'warn',
-      facts: { commands: [] },
-    })
+    const none = run('tests', repository(npm('echo "Error: no test specified" && exit 1')))
+    expect(none).toMatchObject({ verdict: 'warn', facts: { commands: [] } })
     const inside = run('tests', repository(npm('exit 1')), { RELEASE_CHECK_RUNS: '1' })
-    expect(inside).toMatchObject({ verdict: 'warn', summary: expect.stringContaining('Not run') })
+    expect(inside).toMatchObject({ verdict: 'warn', summary: says('Not run') })
   })
 
   test("the project's tests get no token of Parley", () => {
@@ -579,11 +536,9 @@ describe('licences', () => {
       'node_modules/b/package.json': '{"version":"1.0.0"}',
       'node_modules/b/LICENSE': MIT,
     })
-    const { verdict, findings } = run('licences', repository({ ...own, 'package-lock.json': lock(packages) }), {
-      PARLEY_PROJECT: project,
-    })
-    expect(verdict).toBe('warn')
-    expect(findings.map(({ message }) => message)).toEqual(['c 1.0.0 is without a licence that is known here'])
+    const folder = repository({ ...own, 'package-lock.json': lock(packages) })
+    const findings = [{ message: 'c 1.0.0 is without a licence that is known here' }]
+    expect(run('licences', folder, { PARLEY_PROJECT: project })).toMatchObject({ verdict: 'warn', findings })
   })
 
   test.each<readonly [string, string, string]>([
@@ -634,10 +589,8 @@ describe('licences', () => {
       'requirements.txt': 'My.Lib==1.0\n',
     }
     const env = { CARGO_HOME: cargo, GOMODCACHE: modules, PARLEY_PROJECT: project }
-    expect(run('licences', repository({ ...own, ...files }), env)).toMatchObject({
-      verdict: 'pass',
-      facts: { dependencies: 3, kinds: { permissive: 3 } },
-    })
+    const facts = { dependencies: 3, kinds: { permissive: 3 } }
+    expect(run('licences', repository({ ...own, ...files }), env)).toMatchObject({ verdict: 'pass', facts })
   })
 
   test('a project without a licence is a remark', () => {
@@ -649,23 +602,17 @@ describe('licences', () => {
 describe('changelog', () => {
   const manifest = { 'package.json': '{\n  "name": "a",\n  "version": "2.0.0"\n}\n' }
 
-  test.each<readonly [string, Files, Part['verdict'], object]>([
-    ['none', {}, 'warn', { message: expect.stringContaining('no changelog') }],
-    ['no entry', { 'CHANGELOG.md': '# Changelog\n\n## 1.0.0\n\n- a\n' }, 'fail', { file: 'CHANGELOG.md', line: 3 }],
-    [
-      'the entry of a longer version',
-      { 'CHANGELOG.md': '## 12.0.0\n\n- a\n\n## 2.0.0-rc.1\n\n- b\n' },
-      'fail',
-      { line: 1 },
-    ],
-    [
-      'an empty entry',
-      { 'CHANGELOG.md': '# Changelog\n\n## [Unreleased]\n\n### Added\n\n## 1.0.0\n\n- a\n' },
-      'warn',
-      { line: 3, message: expect.stringContaining('empty') },
-    ],
-  ])('%s is found', (_, files, verdict, finding) => {
-    const part = run('changelog', repository({ ...manifest, ...files }))
+  const longer = '## 12.0.0\n\n- a\n\n## 2.0.0-rc.1\n\n- b\n'
+  const empty = '# Changelog\n\n## [Unreleased]\n\n### Added\n\n## 1.0.0\n\n- a\n'
+
+  test.each<readonly [string, string | undefined, Part['verdict'], object]>([
+    ['none', undefined, 'warn', { message: says('no changelog') }],
+    ['no entry', '# Changelog\n\n## 1.0.0\n\n- a\n', 'fail', { file: 'CHANGELOG.md', line: 3 }],
+    ['the entry of a longer version', longer, 'fail', { line: 1 }],
+    ['an empty entry', empty, 'warn', { line: 3, message: says('empty') }],
+  ])('%s is found', (_, text, verdict, finding) => {
+    const files = { ...manifest, ...(text !== undefined && { 'CHANGELOG.md': text }) }
+    const part = run('changelog', repository(files))
     expect(part.verdict).toBe(verdict)
     expect(part.findings[0]).toMatchObject(finding)
   })
@@ -680,17 +627,12 @@ describe('changelog', () => {
   test('a version that is tagged already must be raised; commits since the tag are listed', () => {
     const folder = repository({ ...manifest, 'CHANGELOG.md': '## 2.0.0\n\n- a\n' })
     git(folder, 'tag', 'v2.0.0')
-    expect(run('changelog', folder)).toMatchObject({
-      verdict: 'pass',
-      facts: { lastTag: 'v2.0.0', commitsSinceTag: 0 },
-    })
+    const facts = { lastTag: 'v2.0.0', commitsSinceTag: 0 }
+    expect(run('changelog', folder)).toMatchObject({ verdict: 'pass', facts })
     rmSync(join(folder, 'release-report'), { recursive: true })
     commit(folder, { 'a.txt': 'a' }, 'Mend | the pipe')
-    const { verdict, findings } = run('changelog', folder)
-    expect(verdict).toBe('warn')
-    expect(findings).toMatchObject([
-      { file: 'package.json', line: 3, message: expect.stringContaining('released already (tag v2.0.0)') },
-    ])
+    const finding = { file: 'package.json', line: 3, message: says('released already (tag v2.0.0)') }
+    expect(run('changelog', folder)).toMatchObject({ verdict: 'warn', findings: [finding] })
     expect(readFileSync(join(folder, 'release-report', 'changelog.md'), 'utf8')).toContain('| Mend \\| the pipe |')
   })
 })
@@ -700,21 +642,19 @@ describe('size', () => {
     const folder = repository({ 'small.txt': 'x', 'large.bin': 'x'.repeat(20_000), 'huge.bin': '' })
     truncateSync(join(folder, 'huge.bin'), 51 * 1024 * 1024)
     commit(folder, {})
-    const { verdict, findings } = run('size', folder, { RELEASE_CHECK_FILE_MIB: '0.01' })
-    expect(verdict).toBe('fail')
-    expect(findings).toMatchObject([
+    const findings = [
       { severity: 'error', file: 'huge.bin' },
       { severity: 'warning', file: 'large.bin' },
-    ])
+    ]
+    expect(run('size', folder, { RELEASE_CHECK_FILE_MIB: '0.01' })).toMatchObject({ verdict: 'fail', findings })
   })
 
   test('says how much was added since the last tag', () => {
     const folder = repository({ 'a.txt': 'x'.repeat(1000), 'b.txt': 'x' })
     git(folder, 'tag', 'v1')
     commit(folder, { 'a.txt': 'x'.repeat(5000) })
-    expect(run('size', folder).facts).toMatchObject({
-      growth: { bytes: 4000, files: 0, most: [{ path: 'a.txt', bytes: 4000 }] },
-    })
+    const growth = { bytes: 4000, files: 0, most: [{ path: 'a.txt', bytes: 4000 }] }
+    expect(run('size', folder).facts).toMatchObject({ growth })
   })
 
   test('looks into what npm would publish and runs no script for it', () => {

@@ -7,7 +7,7 @@ import type { AgentFunction } from '@parley/agents'
 import { err, type MachineFault, ParleyError, SystemClock } from '@parley/core'
 import { memoryDisks } from '@parley/trail/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { alice, Fixture, put, refusal } from '../testing/fixture.ts'
+import { alice, Fixture, hanging, put, refusal, writes } from '../testing/fixture.ts'
 import { machineLimits } from './limits.ts'
 import { Machine, type MachineOptions } from './machine.ts'
 
@@ -55,6 +55,8 @@ plan:
   - { id: a, title: A, agent: writer, prompt: x, check: [sh, -c, "test -e \\"$SOUND\\""] }
   - { id: b, title: B, agent: other, prompt: x, needs: [a] }
 `
+const BOTH = TEAM.replace(/, check: \[.*\]/, '')
+const ALONE = BOTH.replace(/ {2}- \{ id: b.*\n/, '')
 
 test('turns and checks that fail while the machine does are taken again, and are no attempts', async () => {
   const { state, machine, logged } = failing({ firstProbe: 50, probe: 100, quiet: 50 })
@@ -71,12 +73,11 @@ test('turns and checks that fail while the machine does are taken again, and are
         put(folder!, 'a.txt', 'a\n')
         // The check finds the disk full again, and only its folder says so.
         state.fault = FULL
-        return { outcome: 'complete', text: 'done', usage: {} }
+        return 'done'
       },
-      other: async ({ folder }) => {
+      other: input => {
         turns.push('other')
-        put(folder!, 'b.txt', 'b\n')
-        return { outcome: 'complete', text: 'done', usage: {} }
+        return writes('b.txt', 'b')(input)
       },
     },
     { machine },
@@ -85,13 +86,10 @@ test('turns and checks that fail while the machine does are taken again, and are
   const run = await fixture.solve(TEAM.replace('$SOUND', sound))
   await until(() => machine.held !== undefined)
   const view = await fixture.until(run, ({ machine: held }) => held !== undefined)
-  expect(view).toMatchObject({
-    state: 'working',
-    machine: { code: 'ENOSPC', where: expect.stringContaining(`runs/${run}`) },
-  })
-  expect(await fixture.trySolve(TEAM, { intent: 'More.' })).toMatchObject({
-    error: { code: 'machine_fault', retryable: true },
-  })
+  const held = { code: 'ENOSPC', where: expect.stringContaining(`runs/${run}`) }
+  expect(view).toMatchObject({ state: 'working', machine: held })
+  const error = { code: 'machine_fault', retryable: true }
+  expect(await fixture.trySolve(TEAM, { intent: 'More.' })).toMatchObject({ error })
   // Nothing is taken while it lasts.
   await until(() => state.looks > 0)
   expect(turns).toEqual(['writer'])
@@ -116,20 +114,10 @@ test('turns and checks that fail while the machine does are taken again, and are
 
 test('a turn that fails by itself on a sound machine is an attempt, whatever it prints', async () => {
   const { machine } = failing()
-  const fixture = await Fixture.open(
-    {
-      writer: async () => ({
-        outcome: 'failed',
-        error: new ParleyError('exit_nonzero', 'It ended with 1.', {
-          details: { stderr: 'No space left on device', exitCode: 1, output: 'x' },
-        }),
-        usage: {},
-      }),
-    },
-    { machine },
-  )
-  const run = await fixture.solve(TEAM.replace(/ {2}- \{ id: b.*\n/, ''))
-  const over = await fixture.over(run)
+  const details = { stderr: 'No space left on device', exitCode: 1, output: 'x' }
+  const error = new ParleyError('exit_nonzero', 'It ended with 1.', { details })
+  const fixture = await Fixture.open({ writer: async () => ({ outcome: 'failed', error, usage: {} }) }, { machine })
+  const over = await fixture.finished(ALONE)
   expect(over.state).toBe('failed')
   expect(over.tasks[0]!.attempt).toBeGreaterThan(1)
   machine.close()
@@ -150,7 +138,7 @@ test('a trail that cannot be written for a while holds a run up and costs it not
       return { outcome: 'complete', text: 'done', usage }
     }
   const fixture = await Fixture.open({ writer: script('writer'), other: script('other') }, { machine, disks })
-  const run = await fixture.solve(TEAM.replace(/, check: \[.*\]/, ''))
+  const run = await fixture.solve(BOTH)
   await until(() => machine.held !== undefined)
   const before = machine.reports
   await until(() => machine.reports > before + 1)
@@ -172,19 +160,10 @@ test('a trail that cannot be written for a while holds a run up and costs it not
 test('on a read-only disk what people ask for is refused within seconds, nothing of it happens later, and a stop ends', async () => {
   const { machine } = failing()
   const disks = memoryDisks()
-  const turn = Promise.withResolvers<void>()
-  const fixture = await Fixture.open(
-    {
-      writer: async ({ signal }) => {
-        turn.resolve()
-        await new Promise(resolve => signal.addEventListener('abort', resolve))
-        return 'ended'
-      },
-    },
-    { machine, disks },
-  )
-  const run = await fixture.solve(TEAM.replace(/ {2}- \{ id: b.*\n/, ''))
-  await turn.promise
+  const writer = hanging()
+  const fixture = await Fixture.open({ writer: writer.script }, { machine, disks })
+  const run = await fixture.solve(ALONE)
+  await writer.begun
   disks.trail.fail('write', { times: Number.POSITIVE_INFINITY, code: 'EROFS' })
   const { coordinator } = fixture
   const by = { principal: alice, reason: 'enough' }
@@ -235,7 +214,7 @@ async function runIntoFullDisk(place: 'index' | 'new', team: string) {
       put(folder!, `${name}.txt`, `${name}\n`)
       if (turns.length === 1) disk = fullDiskAt(join(folder!, '..', '..', place))
       if (disk && turns.length === 1) state.fault = FULL
-      return { outcome: 'complete', text: 'done', usage: {} }
+      return 'done'
     }
   const fixture = await Fixture.open({ writer: script('writer'), other: script('other') }, { machine })
   onTestFinished(() => machine.close())
@@ -249,9 +228,6 @@ async function runIntoFullDisk(place: 'index' | 'new', team: string) {
   }
   return { fixture, machine, run, turns, full: disk !== undefined, heal }
 }
-
-const BOTH = TEAM.replace(/, check: \[.*\]/, '')
-const ALONE = BOTH.replace(/ {2}- \{ id: b.*\n/, '')
 
 test('work that an agent has finished is kept until it can be captured, and is not done again', async context => {
   const { fixture, run, turns, full, heal } = await runIntoFullDisk('index', ALONE)
@@ -291,11 +267,10 @@ test('a turn that ends well on a full disk is kept with a notice, on record and 
       // It did not look at what its write came to.
       put(folder!, `${name}.txt`, '')
       state.fault = name === 'writer' ? FULL : undefined
-      return { outcome: 'complete', text: 'done', usage: {} }
+      return 'done'
     }
   const fixture = await Fixture.open({ writer: script('writer'), other: script('other') }, { machine })
-  const run = await fixture.solve(TEAM.replace(/, check: \[.*\]/, ''))
-  const over = await fixture.over(run)
+  const over = await fixture.finished(BOTH)
   expect(over.state).toBe('done')
   expect(over.warnings).toEqual([
     'a: writer ended a turn without an error, but not on a sound disk: the disk is full (ENOSPC). Look at what it wrote; something may be missing.',
@@ -316,26 +291,19 @@ function failQueries(fixture: Fixture, times: number, details: Record<string, un
   })
 }
 
-const write = (name: string): AgentFunction => {
-  return async ({ folder }) => {
-    put(folder!, `${name}.txt`, 'x\n')
-    return 'done'
-  }
-}
-
 test('an index that a failing disk keeps from answering ends no run, however often it fails', async () => {
   const { machine } = failing({ firstProbe: 5, probe: 5, quiet: 5 })
-  const fixture = await Fixture.open({ writer: write('a'), other: write('b') }, { machine })
-  const run = await fixture.solve(TEAM.replace(/, check: \[.*\]/, ''))
+  const fixture = await Fixture.open({ writer: writes('a.txt'), other: writes('b.txt') }, { machine })
+  const run = await fixture.solve(BOTH)
   failQueries(fixture, machineLimits.faultsInARow + 10, { system: 'EIO', path: '/trail/00000001.seg' })
   expect((await fixture.over(run)).state).toBe('done')
   machine.close()
 })
 
 test('a run that has begun is driven, although its trail cannot be read at that moment', async () => {
-  const fixture = await Fixture.open({ writer: write('a'), other: write('b') })
+  const fixture = await Fixture.open({ writer: writes('a.txt'), other: writes('b.txt') })
   failQueries(fixture, 1, {})
-  const run = await fixture.solve(TEAM.replace(/, check: \[.*\]/, ''))
+  const run = await fixture.solve(BOTH)
   expect((await fixture.over(run)).state).toBe('done')
   expect(fixture.logged.filter(line => line.startsWith('error'))).toEqual([
     `error cannot go on with ${run}: The index of the trail failed.`,
@@ -346,24 +314,17 @@ test('a run that a failing disk keeps from being read when the node starts goes 
   const { state, machine } = failing({ firstProbe: 5, probe: 5, quiet: 5 })
   onTestFinished(() => machine.close())
   const disks = memoryDisks()
-  const begun = Promise.withResolvers<void>()
-  const turns: string[] = []
-  const writer: AgentFunction = async ({ folder, signal }) => {
-    turns.push('writer')
-    begun.resolve()
-    if (turns.length === 1) await new Promise(resolve => signal.addEventListener('abort', resolve))
-    put(folder!, 'a.txt', 'x\n')
-    return 'done'
-  }
-  const fixture = await Fixture.open({ writer, other: write('b') }, { machine, disks })
+  const first = hanging()
+  let turns = 0
+  const writer: AgentFunction = input => (++turns === 1 ? first.script(input) : writes('a.txt')(input))
+  const fixture = await Fixture.open({ writer, other: writes('b.txt') }, { machine, disks })
   // Too long for the log itself, so that the run cannot be read without its blob.
-  const team = TEAM.replace(/, check: \[.*\]/, '').replaceAll(/prompt: x\b/g, `prompt: ${'x'.repeat(60_000)}`)
-  const run = await fixture.solve(team)
-  await begun.promise
+  const run = await fixture.solve(BOTH.replaceAll(/prompt: x\b/g, `prompt: ${'x'.repeat(60_000)}`))
+  await first.begun
   await fixture.stop()
   disks.blobs.fail('read', { times: 3, code: 'EIO' })
   await fixture.start()
-  await until(() => turns.length === 2)
+  await until(() => turns === 2)
   const over = await fixture.over(run)
   expect(over).toMatchObject({ state: 'done', tasks: over.tasks.map(() => ({ attempt: 1 })) })
   expect(state.looks).toBeGreaterThan(0)

@@ -57,9 +57,7 @@ test('a fault is visible from the first error until a look finds the machine sou
   const { machine, logged, state, pass } = world()
   expect(machine.held).toBeUndefined()
   expect(await machine.sound()).toBe(true)
-  expect(machine.report(new ParleyError('folder_failed', 'x', { cause: FULL }))).toMatchObject({
-    code: 'ENOSPC',
-  })
+  expect(machine.report(new ParleyError('folder_failed', 'x', { cause: FULL }))).toMatchObject({ code: 'ENOSPC' })
   expect(machine.held).toMatchObject({
     code: 'ENOSPC',
     where: '/profile/file',
@@ -196,24 +194,19 @@ test('work is repeated until the machine lets it be done, and its own refusal is
 test('what does not fit on a sound disk is the work’s own after a few times; what the trail cannot record never is', async () => {
   const { machine, state, pass } = world()
   state.fault = undefined
-  let tries = 0
-  const large = watched(
-    machine.through(async () => {
+  const failing = async (code: string) => {
+    let tries = 0
+    const work = async () => {
       tries++
-      return err(new ParleyError('folder_failed', 'x', { cause: FULL }))
-    }, ['/run']),
-  )
-  await pass(600_000)
-  expect([tries, (large.value as Result<never>).ok]).toEqual([machineLimits.faultsInARow, false])
-  let appends = 0
-  const trail = watched(
-    machine.through(async () => {
-      appends++
-      return err(new ParleyError('trail_full', 'x', { cause: FULL }))
-    }, ['/run']),
-  )
-  await pass(600_000)
-  expect(appends).toBeGreaterThan(machineLimits.faultsInARow)
+      return err(new ParleyError(code, 'x', { cause: FULL }))
+    }
+    const done = watched(machine.through(work, ['/run']))
+    await pass(600_000)
+    return { tries, value: done.value }
+  }
+  expect(await failing('folder_failed')).toMatchObject({ tries: machineLimits.faultsInARow, value: { ok: false } })
+  const trail = await failing('trail_full')
+  expect(trail.tries).toBeGreaterThan(machineLimits.faultsInARow)
   expect(trail.value).toBe('waits')
 })
 

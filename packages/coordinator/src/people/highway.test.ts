@@ -2,9 +2,9 @@
 import { type GraphId, type RunId, type TaskId, type TurnInput, unwrap } from '@parley/core'
 import { Runtime } from '@parley/kernel'
 import { openTrail } from '@parley/trail'
-import { type EventBody, type EventType, GATE_TYPES } from '@parley/trail/events'
+import { type EventBody, GATE_TYPES } from '@parley/trail/events'
 import { expect, test } from 'vitest'
-import { aborted, alice, Fixture, planned, put, refusal, writes } from '../testing/fixture.ts'
+import { aborted, alice, Fixture, hanging, planned, put, refusal, writes } from '../testing/fixture.ts'
 import type { GateView } from '../view/people-view.ts'
 
 const solo = (extra = '') => `version: 1\nname: solo\nagents:\n  one: { command: [scripted, one] }\n${extra}`
@@ -18,10 +18,6 @@ plan:
   - { id: a, agent: one, prompt: Write one. }
   - { id: b, agent: two, prompt: Write two., needs: [a] }
 ${extra}`
-
-async function trail(fixture: Fixture, run: RunId, type: EventType) {
-  return unwrap(await fixture.trail.run(run).query({ event_type: type, limit: 1000 })).entries
-}
 
 type Resolved = EventBody<'gate_resolved'>
 
@@ -49,13 +45,10 @@ test('with an approval of its own each task is approved under the name of whoeve
   const fixture = await Fixture.open({ one: writes('1', 'x'), two: writes('2', 'x') })
   const run = await fixture.solve(pair())
   expect((await fixture.over(run)).state).toBe('done')
-  const resolved = await trail(fixture, run, 'gate_resolved')
-  expect(resolved.map(({ actor, body }) => [actor, (body as { reason?: string }).reason])).toEqual([
-    ['alice', 'approved with the request'],
-    ['alice', 'approved with the request'],
-  ])
-  const created = await trail(fixture, run, 'workspace_created')
-  expect(created.map(({ body }) => (body as { originator: string }).originator)).toEqual(['system', 'alice', 'alice'])
+  const resolved = { actor: 'alice', body: { reason: 'approved with the request' } }
+  expect(await fixture.entries(run, 'gate_resolved')).toMatchObject([resolved, resolved])
+  const originators = ['system', 'alice', 'alice'].map(originator => ({ body: { originator } }))
+  expect(await fixture.entries(run, 'workspace_created')).toMatchObject(originators)
 })
 
 test('W-HWY-13 what is planned later waits for the person, also where the request came with an approval', async () => {
@@ -65,10 +58,7 @@ test('W-HWY-13 what is planned later waits for the person, also where the reques
       if (!planned) await aborted(input)
       return writes('1', 'x')(input)
     },
-    two: async input => {
-      await aborted(input)
-      return ''
-    },
+    two: aborted,
   })
   const run = await fixture.solve(pair())
   await fixture.until(run, ({ tasks }) => tasks.some(({ state }) => state === 'working'))
@@ -79,11 +69,11 @@ test('W-HWY-13 what is planned later waits for the person, also where the reques
   // The rest of the plan goes on under alice’s name; what she never saw waits for her.
   const view = await fixture.until(run, ({ tasks }) => tasks[1]?.state === 'working')
   expect(view.gates).toMatchObject([{ type: 'task_approval', addressee: 'alice', waits_for: 'person' }])
-  const approved = async () => (await trail(fixture, run, 'task_approved')).map(({ actor }) => actor)
+  const approved = async () => (await fixture.entries(run, 'task_approved')).map(({ actor }) => actor)
   expect(await approved()).toEqual(['alice', 'alice'])
   await fixture.respond(view.gates[0]!.id, { decision: 'approve' })
   expect(await approved()).toEqual(['alice', 'alice', 'alice'])
-  const reasons = (await trail(fixture, run, 'gate_resolved')).map(({ body }) => (body as Resolved).reason)
+  const reasons = (await fixture.entries(run, 'gate_resolved')).map(({ body }) => (body as Resolved).reason)
   const given = 'approved with the request'
   expect(reasons).toEqual([given, given, undefined])
   await fixture.abort(run, { reason: 'enough' })
@@ -112,7 +102,7 @@ test('gated: every transition waits for a person, in a restart too, and then the
   expect([...seen].toSorted()).toEqual(
     GATE_TYPES.filter(type => type !== 'conflict_resolution' && type !== 'workspace_abort').toSorted(),
   )
-  expect(new Set((await trail(fixture, run, 'gate_resolved')).map(({ actor }) => actor))).toEqual(new Set(['alice']))
+  expect(new Set((await fixture.entries(run, 'gate_resolved')).map(({ actor }) => actor))).toEqual(new Set(['alice']))
 }, 60_000)
 
 test('supervised: what nobody answers falls to the coordinator, which lets it go on', async () => {
@@ -120,11 +110,8 @@ test('supervised: what nobody answers falls to the coordinator, which lets it go
   const gates = 'gates: { preset: supervised, task_approval: { timeout: 500ms }, integration: { timeout: 500ms } }\n'
   const run = await fixture.solve(solo(gates), { approved: false })
   expect((await fixture.over(run)).state).toBe('done')
-  const ended = await trail(fixture, run, 'gate_resolved')
-  expect(ended.map(({ actor, body }) => [actor, (body as { gate_type: string }).gate_type])).toEqual([
-    ['system', 'task_approval'],
-    ['system', 'integration'],
-  ])
+  const ended = ['task_approval', 'integration'].map(gate_type => ({ actor: 'system', body: { gate_type } }))
+  expect(await fixture.entries(run, 'gate_resolved')).toMatchObject(ended)
 })
 
 test.each([
@@ -155,31 +142,27 @@ test('a rejected workspace is not asked for again', async () => {
   await fixture.respond(gate.id, { decision: 'reject', reason: 'No room.' })
   const view = await fixture.over(run)
   expect(view.tasks).toMatchObject([{ state: 'cancelled', note: 'Not done: alice did not approve it: No room.' }])
-  expect(await trail(fixture, run, 'gate_triggered')).toHaveLength(1)
+  expect(await fixture.entries(run, 'gate_triggered')).toHaveLength(1)
 })
+
+/** Only keeps what it is asked to do. */
+const noting = (told: string[]) => (input: TurnInput) => {
+  told.push(input.prompt)
+  return 'done'
+}
 
 test('what a person changes at the gate of a task is what the agent is told', async () => {
   const told: string[] = []
-  const fixture = await Fixture.open({
-    one: input => {
-      told.push(input.prompt)
-      return 'done'
-    },
-  })
+  const fixture = await Fixture.open({ one: noting(told) })
   const run = await fixture.solve(solo(), { approved: false, intent: 'Paint it red.' })
   const gate = await gateOf(fixture, run, 'task_approval')
   expect(gate.changes).toContain('description')
   expect(gate.subject).toMatchObject({ description: 'Paint it red.' })
-  const bad = await fixture.coordinator.gates.respond(gate.id, {
-    decision: 'modify',
-    changes: { depends_on: [] },
-    principal: alice,
-  })
+  const wrong = { decision: 'modify', changes: { depends_on: [] }, principal: alice } as const
+  const bad = await fixture.coordinator.gates.respond(gate.id, wrong)
   expect(bad).toMatchObject({ ok: false, error: { details: { reason: 'modification_not_allowed' } } })
-  await fixture.respond(gate.id, {
-    decision: 'modify',
-    changes: { description: 'Paint it blue.', name: 'Painting' },
-  })
+  const changes = { description: 'Paint it blue.', name: 'Painting' }
+  await fixture.respond(gate.id, { decision: 'modify', changes })
   const view = await fixture.over(run)
   expect(told).toEqual(['Paint it blue.'])
   expect(view).toMatchObject({ state: 'done', tasks: [{ title: 'Painting' }] })
@@ -187,12 +170,7 @@ test('what a person changes at the gate of a task is what the agent is told', as
 
 test('a letter is changed on its way', async () => {
   const told: string[] = []
-  const fixture = await Fixture.open({
-    one: input => {
-      told.push(input.prompt)
-      return 'done'
-    },
-  })
+  const fixture = await Fixture.open({ one: noting(told) })
   const run = await fixture.solve(solo('gates: { task_approval: { on: false }, envelope_delivery: { on: true } }\n'))
   const gate = await gateOf(fixture, run, 'envelope_delivery')
   const payload = { format: 'text', content: 'Something else.', attachments: [] }
@@ -213,30 +191,30 @@ test('somebody without the right cannot answer, and the gate goes on waiting', a
   expect(await fixture.coordinator.gates.list(run)).toHaveLength(1)
   await fixture.respond(run, { decision: 'approve' })
   expect((await fixture.over(run)).state).toBe('done')
-  expect(await trail(fixture, run, 'capability_denied')).toMatchObject([{ actor: 'bob' }])
+  expect(await fixture.entries(run, 'capability_denied')).toMatchObject([{ actor: 'bob' }])
 })
 
-const asking = (fixture: () => Fixture, told: string[]) => async (input: TurnInput) => {
-  told.push(input.context.map(({ text }) => text).join('\n'))
-  if (told.length === 1) unwrap(await unwrap(fixture().coordinator.verbs(input.token!)).block('Which colour?'))
-  put(input.folder!, 'colour.txt', `${told.length}\n`)
-  return 'done'
+/** A run whose agent asks in its first turn, what it is told in each, and the question. */
+async function asked(gates = '') {
+  const told: string[] = []
+  const fixture = await Fixture.open({
+    one: async input => {
+      told.push(input.context.map(({ text }) => text).join('\n'))
+      if (told.length === 1) unwrap(await unwrap(fixture.coordinator.verbs(input.token!)).block('Which colour?'))
+      put(input.folder!, 'colour.txt', `${told.length}\n`)
+      return 'done'
+    },
+  })
+  return { told, fixture, run: await fixture.solve(solo(gates)) }
 }
 
 test.each([
   ['delegate', 'done'],
   ['abort', 'failed'],
 ] as const)('a question is answered with %s', async (answer, state) => {
-  const told: string[] = []
-  const fixture: Fixture = await Fixture.open({ one: input => asking(() => fixture, told)(input) })
-  const run = await fixture.solve(solo())
+  const { told, fixture, run } = await asked()
   const gate = await gateOf(fixture, run, 'escalation')
-  expect(gate).toMatchObject({
-    kind: 'question',
-    question: 'Which colour?',
-    addressee: 'alice',
-    task: 'solve',
-  })
+  expect(gate).toMatchObject({ kind: 'question', question: 'Which colour?', addressee: 'alice', task: 'solve' })
   unwrap(await fixture.coordinator.gates.reply(gate.id.slice(0, 12), { answer, principal: alice }))
   const view = await fixture.over(run)
   expect(view.state).toBe(state)
@@ -249,13 +227,10 @@ test.each([
   ['reject', 'failed'],
   ['delegate_to_coordinator', 'done'],
 ] as const)('a question that nobody answers falls back to %s', async (fallback, state) => {
-  const told: string[] = []
-  const fixture: Fixture = await Fixture.open({ one: input => asking(() => fixture, told)(input) })
-  const run = await fixture.solve(
-    solo(`gates: { task_approval: { on: false }, escalation: { timeout: 50ms, fallback: ${fallback} } }\n`),
-  )
+  const gates = `gates: { task_approval: { on: false }, escalation: { timeout: 50ms, fallback: ${fallback} } }\n`
+  const { fixture, run } = await asked(gates)
   expect((await fixture.over(run)).state).toBe(state)
-  expect(await trail(fixture, run, 'escalation_timeout')).toHaveLength(1)
+  expect(await fixture.entries(run, 'escalation_timeout')).toHaveLength(1)
 })
 
 test('an agent that only asks is stopped by a breaker', async () => {
@@ -296,24 +271,14 @@ const spending = (tokens: number) => (input: TurnInput, emit: (event: never) => 
 }
 
 test('a budget of the run that is used up stops the next task before it is dispatched', async () => {
-  let second = 0
-  const fixture = await Fixture.open({
-    one: spending(1000),
-    two: () => {
-      second++
-      return 'never'
-    },
-  })
+  const second: string[] = []
+  const fixture = await Fixture.open({ one: spending(1000), two: noting(second) })
   const run = await fixture.solve(pair('limits: { budget: { tokens: 1000 } }\n'))
   const view = await fixture.over(run)
   expect(view.state).toBe('failed')
-  expect(second).toBe(0)
-  expect(view.tasks[1]).toMatchObject({
-    state: 'cancelled',
-    note: 'The budget of the run is used up: tokens.',
-  })
-  const created = await trail(fixture, run, 'workspace_created')
-  expect(created).toHaveLength(2)
+  expect(second).toEqual([])
+  expect(view.tasks[1]).toMatchObject({ state: 'cancelled', note: 'The budget of the run is used up: tokens.' })
+  expect(await fixture.entries(run, 'workspace_created')).toHaveLength(2)
 })
 
 test('a turn that goes over its budget is ended, and attempts share what the task has', async () => {
@@ -332,21 +297,15 @@ test('a turn that goes over its budget is ended, and attempts share what the tas
   expect(view.state).toBe('failed')
   expect(turns).toBe(1)
   expect(view.tasks[0]?.note).toContain('It went over its budget')
-  expect(await trail(fixture, run, 'budget_exceeded')).toHaveLength(1)
-  expect(await trail(fixture, run, 'budget_warning')).toHaveLength(1)
+  expect(await fixture.entries(run, 'budget_exceeded')).toHaveLength(1)
+  expect(await fixture.entries(run, 'budget_warning')).toHaveLength(1)
 })
 
 test('a higher budget lets the work go on, under the name of whoever gave it', async () => {
-  const asked = Promise.withResolvers<void>()
   const fixture: Fixture = await Fixture.open({
     one: async (input, emit) => {
-      emit({ type: 'usage', usage: { tokensIn: 900, tokensOut: 0 } } as never)
-      if (input.epoch === 1) {
-        unwrap(await unwrap(fixture.coordinator.verbs(input.token!)).block('More?'))
-        asked.resolve()
-      }
-      put(input.folder!, 'a.txt', `${input.epoch}`)
-      return 'done'
+      if (input.epoch === 1) unwrap(await unwrap(fixture.coordinator.verbs(input.token!)).block('More?'))
+      return spending(900)(input, emit)
     },
   })
   const run = await fixture.solve(planned('{ id: a, agent: one, prompt: Work., budget: { tokens: 1000 } }'))
@@ -359,7 +318,8 @@ test('a higher budget lets the work go on, under the name of whoever gave it', a
   unwrap(await fixture.coordinator.budgets.raise(run, { ...raise, limit: 5000 }))
   await fixture.reply(run, { answer: 'envelope', text: 'Yes.' })
   expect((await fixture.over(run)).state).toBe('done')
-  expect(await trail(fixture, run, 'budget_modified')).toMatchObject([{ actor: 'alice', body: { new_limit: 5000 } }])
+  const modified = { actor: 'alice', body: { new_limit: 5000 } }
+  expect(await fixture.entries(run, 'budget_modified')).toMatchObject([modified])
 })
 
 test('suspended work stands still, over a restart as well, and goes on when it is resumed', async () => {
@@ -388,9 +348,7 @@ test('suspended work stands still, over a restart as well, and goes on when it i
 })
 
 test('work that waits for an answer is suspended, resumed and answered', async () => {
-  const told: string[] = []
-  const fixture: Fixture = await Fixture.open({ one: input => asking(() => fixture, told)(input) })
-  const run = await fixture.solve(solo())
+  const { told, fixture, run } = await asked()
   await gateOf(fixture, run, 'escalation')
   unwrap(await fixture.coordinator.interventions.suspend(run, { principal: alice, reason: 'lunch' }))
   await fixture.reply(run, { answer: 'envelope', text: 'Blue.' })
@@ -427,24 +385,15 @@ test('words of a person reach the agent at work, and words to all reach whoever 
   expect((await fixture.over(run)).state).toBe('done')
   expect(told[0]).toBe('Hurry.')
   expect(told[1]).toContain('Keep it short.')
-  expect(await trail(fixture, run, 'human_injection')).toMatchObject([
-    { actor: 'alice' },
-    { actor: 'alice' },
-    { actor: 'alice' },
-  ])
+  const injected = await fixture.entries(run, 'human_injection')
+  expect(injected.map(({ actor }) => actor)).toEqual(['alice', 'alice', 'alice'])
 })
 
 test('who ended a run, and why, is on the trail', async () => {
-  const working = Promise.withResolvers<void>()
-  const fixture = await Fixture.open({
-    one: async input => {
-      working.resolve()
-      await aborted(input)
-      return ''
-    },
-  })
+  const one = hanging()
+  const fixture = await Fixture.open({ one: one.script })
   const run = await fixture.solve(solo())
-  await working.promise
+  await one.begun
   await fixture.abort(run, { reason: 'too slow' })
   expect(await fixture.over(run)).toMatchObject({ state: 'aborted', reason: 'alice ended it: too slow' })
 })

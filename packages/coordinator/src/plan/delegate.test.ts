@@ -2,9 +2,9 @@
 // other.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type RunId, unwrap } from '@parley/core'
+import type { RunId } from '@parley/core'
 import { expect, test } from 'vitest'
-import { aborted, Fixture, writes } from '../testing/fixture.ts'
+import { Fixture, hanging, writes } from '../testing/fixture.ts'
 
 const team = (extra = '', inner = '') => `version: 1
 name: product
@@ -23,8 +23,7 @@ ${extra}
 `
 
 async function created(fixture: Fixture, run: RunId) {
-  const page = unwrap(await fixture.trail.run(run).query({ event_type: 'workspace_created', limit: 100 }))
-  return page.entries.map(({ actor, body }) => ({
+  return (await fixture.entries(run, 'workspace_created')).map(({ actor, body }) => ({
     actor,
     ...(body as { workspace_id: string; parent: string | null; delegate: boolean; originator: string }),
   }))
@@ -85,18 +84,11 @@ test('a part that fails for good fails the whole, which is tried again with part
 })
 
 test('its merged work is checked as a whole, and a stop in the middle changes nothing', async () => {
-  const working = Promise.withResolvers<void>()
-  const fixture = await Fixture.open({
-    api: writes('api/a'),
-    store: async input => {
-      working.resolve()
-      return aborted(input)
-    },
-    docs: writes('docs'),
-  })
+  const store = hanging()
+  const fixture = await Fixture.open({ api: writes('api/a'), store: store.script, docs: writes('docs') })
   const check = "    check: [sh, -c, 'cat api/a store/s']"
   const run = await fixture.solve(team(check))
-  await working.promise
+  await store.begun
   fixture.scripts = { ...fixture.scripts, store: writes('store/s') }
   await fixture.restart()
   const view = await fixture.over(run)
@@ -108,22 +100,14 @@ test('its merged work is checked as a whole, and a stop in the middle changes no
 })
 
 test('ending the work of a team ends everybody in it', async () => {
-  const working = Promise.withResolvers<void>()
-  let ended = false
-  const fixture = await Fixture.open({
-    api: async input => {
-      working.resolve()
-      await aborted(input)
-      ended = true
-      return 'never'
-    },
-  })
+  const api = hanging()
+  const fixture = await Fixture.open({ api: api.script })
   const run = await fixture.solve(team())
-  await working.promise
+  const { signal } = await api.begun
   await fixture.abort(run, { reason: 'enough', task: 'backend' })
   const view = await fixture.over(run)
   expect(view.state).toBe('failed')
-  expect(ended).toBe(true)
+  expect(signal.aborted).toBe(true)
   expect(view.tasks.map(({ state }) => state)).toEqual(['failed', 'cancelled', 'cancelled', 'cancelled'])
   expect(view.tasks[0]?.note).toBe('alice ended it: enough.')
 })

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { AgentVerbs } from '../contract.ts'
-import { aborted, Fixture, planned, put, solo } from '../testing/fixture.ts'
+import { aborted, Fixture, hanging, planned, put, refusal, solo } from '../testing/fixture.ts'
 
 const one = solo('one')
 
@@ -66,15 +66,10 @@ test('following a run leaves nothing on the signal', async () => {
 })
 
 test('a run whose project is gone can still be ended', async () => {
-  const working = Promise.withResolvers<void>()
-  const fixture = await Fixture.open({
-    one: input => {
-      working.resolve()
-      return aborted(input)
-    },
-  })
+  const { script, begun } = hanging()
+  const fixture = await Fixture.open({ one: script })
   const run = await fixture.solve(one)
-  await working.promise
+  await begun
   rmSync(fixture.project, { recursive: true })
   await fixture.abort(run, { reason: 'gone' })
   expect((await fixture.over(run)).state).toBe('aborted')
@@ -99,7 +94,7 @@ test('an agent with one place does not keep another agent from working', async (
       return 'two'
     },
   })
-  const run = await fixture.solve(`
+  const view = await fixture.finished(`
 version: 1
 name: places
 limits: { concurrency: 2 }
@@ -112,7 +107,7 @@ plan:
   - { id: c, agent: one, prompt: Work. }
   - { id: d, agent: two, prompt: Work. }
 `)
-  expect((await fixture.over(run)).state).toBe('done')
+  expect(view.state).toBe('done')
 })
 
 test('one name never sits in two workspaces, after a restart neither', async () => {
@@ -169,9 +164,7 @@ test('a door that an agent has kept is shut when its turn is over', async () => 
       return 'done'
     },
   })
-  await fixture.over(await fixture.solve(one))
-  const shut = { ok: false, error: { code: 'permission_denied' } }
-  expect(await door!.block('late')).toMatchObject(shut)
-  expect(await door!.checkpoint('late')).toMatchObject(shut)
-  expect(await door!.inbox()).toMatchObject(shut)
+  await fixture.finished(one)
+  for (const late of [door!.block('late'), door!.checkpoint('late'), door!.inbox()])
+    expect(await late).toMatchObject(refusal('permission_denied'))
 })

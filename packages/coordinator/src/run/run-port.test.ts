@@ -1,12 +1,22 @@
 // RunPort on a real trail: what its comments promise, from start to end, and over restarts.
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { ok, type Principal, type RunEnd, type RunId, type RunKey, type RunPage, refuse, unwrap } from '@parley/core'
+import {
+  ok,
+  type Principal,
+  type RunEnd,
+  type RunId,
+  type RunKey,
+  type RunPage,
+  type RunRequest,
+  refuse,
+  unwrap,
+} from '@parley/core'
 import { expect, test } from 'vitest'
 import type { RunSetup } from '../contract.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { readTeam } from '../team/testing/teams.ts'
-import { alice, Fixture, planned, put, refusal } from '../testing/fixture.ts'
+import { aborted, alice, Fixture, hanging, planned, put, refusal } from '../testing/fixture.ts'
 import { coordinatorRunPort } from './run-port.ts'
 
 const peer: Principal = { id: 'alp:SHA256:abc', kind: 'user', name: 'home', scopes: [] }
@@ -15,13 +25,26 @@ const stranger: Principal = { id: 'alp:SHA256:xyz', kind: 'user', scopes: [] }
 const solo = (more = '') =>
   `version: 1\nname: solo\nagents:\n  one: { command: [scripted, one] }\nlimits: { attempts: 1 }\n${more}`
 
-function portOf(fixture: Fixture, given: Partial<RunSetup> = {}, yaml = solo()) {
+type PortOptions = Parameters<typeof coordinatorRunPort>[0]
+
+function portOf(fixture: Fixture, given: Partial<RunSetup> = {}, yaml = solo(), more: Partial<PortOptions> = {}) {
   const { coordinator, trail } = fixture
   const ready = { team: unwrap(readTeam(yaml)), project: fixture.project, approved: true, ...given }
-  return coordinatorRunPort({ coordinator, trail, setup: async () => ok(ready), costUnknown: () => false })
+  const setup = async () => ok(ready)
+  return coordinatorRunPort({ coordinator, trail, setup, costUnknown: () => false, ...more })
 }
 
+/** A port whose node has no team for anybody. */
+const refusing = (fixture: Fixture, code: string) =>
+  portOf(fixture, {}, solo(), { setup: async () => refuse(code, 'Not now.') })
+
 const request = (intent: string, principal = peer) => ({ principal, intent, origin: 'alp' }) as const
+
+/** What a run of the peer comes to. */
+async function outcome(port: ReturnType<typeof portOf>, more: Partial<RunRequest> = {}) {
+  const { run } = unwrap(await port.start({ ...request('Do it.'), ...more }))
+  return { run, ...(await collect(port.watch(run, { principal: peer }))) }
+}
 
 const keyOf = (text: string, reuse: RunKey['reuse'] = 'always'): RunKey => ({ text, reuse })
 
@@ -45,42 +68,27 @@ test('a run is watched from its first entry to its end, which has the whole answ
       return answer
     },
   })
-  const port = portOf(fixture)
-  const { run } = unwrap(await port.start({ ...request('Do it.'), context: { session: 's1', reservation: 'r1' } }))
-  const { pages, end, text } = await collect(port.watch(run, { principal: peer }))
-  expect(end).toEqual({
-    outcome: 'complete',
-    text: answer,
-    usage: { tokensIn: 10, tokensOut: 5, usd: 0.25 },
-  })
+  const context = { session: 's1', reservation: 'r1' }
+  const { run, pages, end, text } = await outcome(portOf(fixture), { context })
+  expect(end).toEqual({ outcome: 'complete', text: answer, usage: { tokensIn: 10, tokensOut: 5, usd: 0.25 } })
   expect(text).toBe('I look.\nI write.\nDone.\n')
-  const entries = unwrap(await fixture.trail.run(run).query({ limit: 1000 })).entries
+  const entries = await fixture.entries(run)
   const events = pages.flatMap(page => page.events)
   expect(events.map(({ seq }) => seq)).toEqual(entries.map(({ seq }) => seq))
-  expect(events[0]).toEqual({
-    seq: 1,
-    id: entries[0]!.id,
-    timestamp: entries[0]!.timestamp,
-    type: 'workspace_created',
-    body: entries[0]!.body,
-  })
+  const { id, timestamp, body } = entries[0]!
+  expect(events[0]).toEqual({ seq: 1, id, timestamp, type: 'workspace_created', body })
   expect(pages.filter(page => page.end)).toHaveLength(1)
   expect(pages.at(-1)!.cursor).toBe(entries.at(-1)!.seq)
   // Views show what they always did.
   const { tasks } = unwrap(await fixture.coordinator.views.view(run))
   expect(tasks[0]!.steps[0]!.text).toHaveLength(16_384)
-  expect(unwrap(await fixture.coordinator.records.storedRun(run))).toMatchObject({
-    principal: peer.id,
-    origin: 'alp',
-    context: { session: 's1', reservation: 'r1' },
-  })
+  const stored = { principal: peer.id, origin: 'alp', context }
+  expect(unwrap(await fixture.coordinator.records.storedRun(run))).toMatchObject(stored)
 })
 
 test('a watch goes on behind a cursor, also in another process and behind the end', async () => {
   const fixture = await Fixture.open({ one: () => 'said' })
-  const port = portOf(fixture)
-  const { run } = unwrap(await port.start(request('Do it.')))
-  const first = await collect(port.watch(run, { principal: peer }))
+  const { run, ...first } = await outcome(portOf(fixture))
   await fixture.restart()
   const again = portOf(fixture)
   const all = first.pages.flatMap(page => page.events)
@@ -109,36 +117,22 @@ test('what reviews and checks say is not for watching; the answer is what no oth
     '{ id: left, agent: one, prompt: left, needs: [base], check: [sh, -c, echo checking] }',
     '{ id: right, agent: one, prompt: right, needs: [base] }',
   )
-  const port = portOf(fixture, {}, yaml)
-  const { run } = unwrap(await port.start(request('Do it.')))
-  const { end, text } = await collect(port.watch(run, { principal: peer }))
+  const { end, text } = await outcome(portOf(fixture, {}, yaml))
   expect(end).toEqual({ outcome: 'complete', text: 'result of left\n\nresult of right', usage: {} })
-  expect(
-    text
-      .split('\n')
-      .filter(line => line !== '')
-      .toSorted(),
-  ).toEqual(['working: base', 'working: left', 'working: right'])
+  expect(text.trim().split(/\n+/).toSorted()).toEqual(['working: base', 'working: left', 'working: right'])
 })
 
 test('only whoever started a run, and an owner, sees it or ends it', async () => {
-  const fixture = await Fixture.open({
-    one: ({ signal }) => new Promise(resolve => signal.addEventListener('abort', () => resolve(''))),
-  })
+  const fixture = await Fixture.open({ one: aborted })
   unwrap(await fixture.coordinator.users.accept(alice, 'test'))
   const port = portOf(fixture)
   const { run } = unwrap(await port.start(request('Do it.')))
   await fixture.until(run, view => view.tasks[0]?.state === 'working')
   const missing = { code: 'not_found', message: `There is no run ${run}.` }
   await expect(collect(port.watch(run, { principal: stranger }))).rejects.toMatchObject(missing)
-  expect(await port.cancel(run, { principal: stranger, reason: 'no' })).toMatchObject({
-    ok: false,
-    error: missing,
-  })
+  expect(await port.cancel(run, { principal: stranger, reason: 'no' })).toMatchObject({ ok: false, error: missing })
   const nowhere = 'run_01' as RunId
-  await expect(collect(port.watch(nowhere, { principal: alice }))).rejects.toMatchObject({
-    code: 'not_found',
-  })
+  await expect(collect(port.watch(nowhere, { principal: alice }))).rejects.toMatchObject({ code: 'not_found' })
   expect(await port.cancel(nowhere, { principal: alice, reason: 'no' })).toMatchObject(refusal('not_found'))
   const owner = collect(port.watch(run, { principal: alice }))
   unwrap(await port.cancel(run, { principal: alice, reason: 'enough' }))
@@ -146,20 +140,19 @@ test('only whoever started a run, and an owner, sees it or ends it', async () =>
 })
 
 test('ALP-CANCEL-01 a cancelled run ends its turn, and its end says what that had used; to cancel again changes nothing', async () => {
-  const working = Promise.withResolvers<void>()
+  const { script, begun } = hanging()
+  const used = { tokensIn: 7, tokensOut: 3, usd: 0.5 }
   const fixture = await Fixture.open({
-    one: ({ signal }, emit) => {
-      emit({ type: 'usage', usage: { tokensIn: 7, tokensOut: 3, usd: 0.5 } })
-      working.resolve()
-      return new Promise(resolve => signal.addEventListener('abort', () => resolve('late')))
+    one: (input, emit) => {
+      emit({ type: 'usage', usage: used })
+      return script(input)
     },
   })
   const port = portOf(fixture)
   const { run } = unwrap(await port.start(request('Do it.')))
   const watching = collect(port.watch(run, { principal: peer }))
-  await working.promise
+  await begun
   unwrap(await port.cancel(run, { principal: peer, reason: 'The caller hung up.' }))
-  const used = { tokensIn: 7, tokensOut: 3, usd: 0.5 }
   const { end } = await watching
   expect(end).toMatchObject({ outcome: 'cancelled', usage: used })
   expect(end.error?.message).toContain('The caller hung up.')
@@ -185,13 +178,7 @@ test('a principal and a key give one run, whoever asks how often, also after a r
   await fixture.over(run)
   expect(unwrap(await port.start({ ...keyed, intent: 'Something else.' })).run).toBe(run)
   await fixture.restart()
-  const { coordinator, trail } = fixture
-  const full = coordinatorRunPort({
-    coordinator,
-    trail,
-    costUnknown: () => false,
-    setup: async () => refuse('budget_exceeded', 'Nothing is left for today.'),
-  })
+  const full = refusing(fixture, 'budget_exceeded')
   expect(unwrap(await full.start(keyed)).run).toBe(run)
   expect(await full.start({ ...keyed, key: keyOf('alp:session-2') })).toMatchObject(refusal('budget_exceeded'))
   const other = unwrap(await portOf(fixture).start({ ...keyed, principal: stranger })).run
@@ -273,27 +260,20 @@ test('a gate and a question are answered through the port as in the inbox, by th
   const { gates } = await fixture.until(run, view => view.gates.length > 0)
   const [gate] = gates
   const approve = { decision: 'approve' } as const
-  expect(await port.answer(gate!.id, { principal: peer, answer: approve })).toMatchObject({
-    error: { code: 'permission_denied' },
-  })
   const reply = { answer: 'envelope', text: 'Go on.' } as const
-  expect(await port.answer(gate!.id, { principal: alice, answer: reply })).toMatchObject({
-    error: { code: 'invalid_state' },
-  })
-  expect(unwrap(await port.answer(gate!.id, { principal: alice, answer: approve })).run).toBe(run)
+  const answer = (principal: Principal, given: typeof approve | typeof reply) =>
+    port.answer(gate!.id, { principal, answer: given })
+  expect(await answer(peer, approve)).toMatchObject(refusal('permission_denied'))
+  expect(await answer(alice, reply)).toMatchObject(refusal('invalid_state'))
+  expect(unwrap(await answer(alice, approve)).run).toBe(run)
   expect((await collect(port.watch(run, { principal: peer }))).end.outcome).toBe('complete')
-  expect(await port.answer(gate!.id, { principal: alice, answer: approve })).toMatchObject({
-    error: { code: 'not_found' },
-  })
+  expect(await answer(alice, approve)).toMatchObject(refusal('not_found'))
 })
 
 test('the end of a run says where a turn was cut off before it told its cost', async () => {
   const fixture = await Fixture.open({ one: () => 'done' })
-  const { coordinator, trail } = fixture
-  const setup = async () => ok({ team: unwrap(readTeam(solo())), project: fixture.project, approved: true })
-  const port = coordinatorRunPort({ coordinator, trail, setup, costUnknown: () => true })
-  const { run } = unwrap(await port.start(request('Do it.')))
-  expect((await collect(port.watch(run, { principal: peer }))).end).toMatchObject({ unknownCost: true })
+  const port = portOf(fixture, {}, solo(), { costUnknown: () => true })
+  expect((await outcome(port)).end).toMatchObject({ unknownCost: true })
 })
 
 test("the request's budget and time limit hold where they are narrower than the team's", async () => {
@@ -306,12 +286,9 @@ test("the request's budget and time limit hold where they are narrower than the 
     return (object!.value as { team: { limits: object } }).team.limits
   }
   const port = portOf(fixture, {}, wide)
-  const { run } = unwrap(await port.start({ ...request('Do it.'), budget: { tokens: 1000, usd: 2 }, timeoutMs: 5_000 }))
-  expect((await collect(port.watch(run, { principal: peer }))).end.text).toBe('{"tokens":100,"usd":2}')
-  expect(await limitsOf(run)).toMatchObject({
-    timeoutMs: 5_000,
-    budget: { token_limit: 100, cost_limit: 2 },
-  })
+  const { run, end } = await outcome(port, { budget: { tokens: 1000, usd: 2 }, timeoutMs: 5_000 })
+  expect(end.text).toBe('{"tokens":100,"usd":2}')
+  expect(await limitsOf(run)).toMatchObject({ timeoutMs: 5_000, budget: { token_limit: 100, cost_limit: 2 } })
   // A grace that is longer than what is left of the time would let nobody begin.
   const patient = portOf(fixture, {}, wide.replace('timeout: 1h', 'timeout: 1h, grace: 10s'))
   for (const [timeoutMs, graceMs] of [
@@ -330,10 +307,7 @@ test("the request's budget and time limit hold where they are narrower than the 
     [{ timeoutMs: 0 }, 'invalid_argument'],
   ] as const
   for (const [limits, code] of bad)
-    expect(await port.start({ ...request('Do it.'), ...limits })).toMatchObject({
-      ok: false,
-      error: { code },
-    })
+    expect(await port.start({ ...request('Do it.'), ...limits })).toMatchObject(refusal(code))
 })
 
 test('a run that goes over its budget fails, and says what it had used', async () => {
@@ -343,22 +317,14 @@ test('a run that goes over its budget fails, and says what it had used', async (
       return signal.aborted ? '' : 'too dear'
     },
   })
-  const port = portOf(fixture)
-  const { run } = unwrap(await port.start({ ...request('Do it.'), budget: { usd: 1 } }))
-  const { end } = await collect(port.watch(run, { principal: peer }))
+  const { end } = await outcome(portOf(fixture), { budget: { usd: 1 } })
   expect(end).toMatchObject({ outcome: 'failed', error: { code: 'budget_exceeded' }, usage: { usd: 3 } })
 })
 
 test('a run whose time is up is ended, and says so', async () => {
-  const fixture = await Fixture.open({
-    one: ({ signal }) => new Promise(resolve => signal.addEventListener('abort', () => resolve('late'))),
-  })
-  const port = portOf(fixture)
-  const { run } = unwrap(await port.start({ ...request('Do it.'), timeoutMs: 50 }))
-  expect((await collect(port.watch(run, { principal: peer }))).end).toMatchObject({
-    outcome: 'failed',
-    error: { code: 'timeout', message: 'It took longer than its limit.' },
-  })
+  const fixture = await Fixture.open({ one: aborted })
+  const error = { code: 'timeout', message: 'It took longer than its limit.' }
+  expect((await outcome(portOf(fixture), { timeoutMs: 50 })).end).toMatchObject({ outcome: 'failed', error })
 })
 
 test('a run that fails says why', async () => {
@@ -367,38 +333,27 @@ test('a run that fails says why', async () => {
       throw new Error('no model')
     },
   })
-  const port = portOf(fixture)
-  const { run } = unwrap(await port.start(request('Do it.')))
-  const { end } = await collect(port.watch(run, { principal: peer }))
-  expect(end).toMatchObject({ outcome: 'failed', error: { code: 'task_failed' } })
-  expect(end.error?.message).toContain('no model')
+  const error = { code: 'task_failed', message: expect.stringContaining('no model') }
+  expect((await outcome(portOf(fixture))).end).toMatchObject({ outcome: 'failed', error })
 })
 
 test('a watch ends when its node stops, and goes on with the next', async () => {
-  const working = Promise.withResolvers<void>()
+  const { script, begun } = hanging()
   let turns = 0
-  const fixture = await Fixture.open({
-    one: ({ signal }) => {
-      if (++turns > 1) return 'at last'
-      working.resolve()
-      return new Promise(resolve => signal.addEventListener('abort', () => resolve('')))
-    },
-  })
+  const fixture = await Fixture.open({ one: input => (++turns > 1 ? 'at last' : script(input)) })
   const port = portOf(fixture)
   const { run } = unwrap(await port.start(request('Do it.')))
   const before: RunPage[] = []
   const watching = (async () => {
     for await (const page of port.watch(run, { principal: peer })) before.push(page)
   })()
-  await working.promise
+  await begun
   await fixture.until(run, view => view.tasks[0]?.state === 'working')
-  const broken = expect(watching).rejects.toMatchObject({ code: 'unavailable', retryable: true })
+  const error = { code: 'unavailable', retryable: true }
+  const broken = expect(watching).rejects.toMatchObject(error)
   await fixture.stop()
   await broken
-  expect(await port.start(request('Another.'))).toMatchObject({
-    ok: false,
-    error: { code: 'unavailable', retryable: true },
-  })
+  expect(await port.start(request('Another.'))).toMatchObject({ ok: false, error })
   await fixture.start()
   const after = await collect(portOf(fixture).watch(run, { principal: peer, after: before.at(-1)!.cursor }))
   const seqs = [...before, ...after.pages].flatMap(page => page.events.map(({ seq }) => seq))
@@ -420,13 +375,10 @@ test('leaving a watch, or its signal, ends it and nothing else', async () => {
   for await (const page of port.watch(run, { principal: peer })) if (page.text) break
   const stop = new AbortController()
   const pages: RunPage[] = []
-  const watching = (async () => {
-    for await (const page of port.watch(run, { principal: peer, signal: stop.signal })) {
-      pages.push(page)
-      stop.abort()
-    }
-  })()
-  await watching
+  for await (const page of port.watch(run, { principal: peer, signal: stop.signal })) {
+    pages.push(page)
+    stop.abort()
+  }
   expect(pages).toHaveLength(1)
   go.resolve()
   expect((await collect(port.watch(run, { principal: peer }))).end.outcome).toBe('complete')
@@ -434,13 +386,11 @@ test('leaving a watch, or its signal, ends it and nothing else', async () => {
 
 test('ALP-ASK-08 what the request tells first is told before everything else, also after a restart', async () => {
   const told: (readonly string[])[] = []
-  const working = Promise.withResolvers<void>()
+  const { script, begun } = hanging()
   const fixture = await Fixture.open({
-    one: ({ context, signal }) => {
-      told.push(context.map(({ title }) => title))
-      if (told.length > 1) return 'yes'
-      working.resolve()
-      return new Promise(resolve => signal.addEventListener('abort', () => resolve('')))
+    one: input => {
+      told.push(input.context.map(({ title }) => title))
+      return told.length > 1 ? 'yes' : script(input)
     },
   })
   const port = portOf(fixture)
@@ -449,7 +399,7 @@ test('ALP-ASK-08 what the request tells first is told before everything else, al
     { kind: 'memory', title: 'You answered', text: 'Hello too.' },
   ]
   const { run } = unwrap(await port.start({ ...request('And now?'), told: parts }))
-  await working.promise
+  await begun
   await fixture.restart()
   await fixture.over(run)
   for (const titles of told) expect(titles).toEqual(['home said', 'You answered', 'Where you work'])
@@ -483,14 +433,12 @@ test('a peer gets no more than its own wish takes, and nothing when that is take
   const port = portOf(fixture)
   const { run } = unwrap(await port.start(request('Do it.')))
   await fixture.over(run)
-  const opened = unwrap(await fixture.trail.run(run).query({ event_type: ['gate_opened'] })).entries
-  expect(opened).toEqual([])
+  expect(await fixture.entries(run, 'gate_triggered')).toEqual([])
   const users = await fixture.coordinator.users.list()
   expect(users.find(({ user }) => user === peer.id)).toMatchObject({ capabilities: ['inject_directive'] })
   const take = { act: 'revoke', capability: 'inject_directive', principal: alice } as const
   unwrap(await fixture.coordinator.users.change(peer.id, take))
-  const again = await port.start(request('Do it.'))
-  expect(again).toMatchObject(refusal('permission_denied'))
+  expect(await port.start(request('Do it.'))).toMatchObject(refusal('permission_denied'))
 })
 
 test('what is too much to be told or stored is refused, and a refusal of the team as it is', async () => {
@@ -511,14 +459,7 @@ test('what is too much to be told or stored is refused, and a refusal of the tea
       refusal('invalid_argument'),
     )
   expect(await fixture.coordinator.runs.list()).toEqual([])
-  const { coordinator, trail } = fixture
-  const none = coordinatorRunPort({
-    coordinator,
-    trail,
-    costUnknown: () => false,
-    setup: async () => refuse('unknown_team', 'There is no such team.'),
-  })
-  expect(await none.start(request('Do it.'))).toMatchObject(refusal('unknown_team'))
+  expect(await refusing(fixture, 'unknown_team').start(request('Do it.'))).toMatchObject(refusal('unknown_team'))
 })
 
 test('ALP-ASK-02 a run in an empty folder that may change nothing gives its answer and leaves the folder empty', async () => {
@@ -531,12 +472,8 @@ test('ALP-ASK-02 a run in an empty folder that may change nothing gives its answ
   const record = join(fixture.folder, 'record')
   mkdirSync(record, { mode: 0o700 })
   const yaml = solo("plan: [{ id: answer, agent: one, prompt: '{intent}', paths: [] }]\n")
-  const port = portOf(fixture, { project: record }, yaml)
-  const { run } = unwrap(await port.start(request('What is it?')))
-  expect((await collect(port.watch(run, { principal: peer }))).end).toMatchObject({
-    outcome: 'complete',
-    text: 'answered',
-  })
+  const { run, end } = await outcome(portOf(fixture, { project: record }, yaml))
+  expect(end).toMatchObject({ outcome: 'complete', text: 'answered' })
   expect(readdirSync(record)).toEqual([])
   // Nothing is kept of so many of them but what is on the trail.
   const view = unwrap(await fixture.coordinator.views.view(run))

@@ -3,15 +3,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentFunction } from '@parley/agents'
-import { ParleyError, type RunId, type TurnInput, unwrap } from '@parley/core'
+import { ParleyError, type TurnInput, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { alice, Fixture, put } from '../testing/fixture.ts'
+import { alice, Fixture, put, refusal, writes } from '../testing/fixture.ts'
 import { outageOf } from '../turn/outage.ts'
-
-async function entries(fixture: Fixture, run: RunId, ...types: string[]) {
-  const page = unwrap(await fixture.trail.run(run).query({ limit: 1000 }))
-  return page.entries.filter(({ event_type }) => types.includes(event_type))
-}
 
 const text = (input: TurnInput) => input.context.map(each => `${each.title}\n${each.text}`).join('\n')
 
@@ -71,28 +66,14 @@ test('W-MIG-05 work moves to another agent from its last checkpoint, and the old
   })
   const run = await fixture.solve(TEAM)
   const token = await kept.promise
-  const moved = unwrap(
-    await fixture.coordinator.migrations.migrate(run, { principal: alice, task: 'a', to: 'two', reason: 'Too slow' }),
-  )
+  const move = { principal: alice, task: 'a', to: 'two', reason: 'Too slow' }
+  const moved = unwrap(await fixture.coordinator.migrations.migrate(run, move))
   expect(moved).toMatchObject({ from: 'one#1', to: 'two#1' })
-  expect(fixture.coordinator.verbs(token)).toMatchObject({ error: { code: 'permission_denied' } })
+  expect(fixture.coordinator.verbs(token)).toMatchObject(refusal('permission_denied'))
   const view = await fixture.over(run)
-  expect(view).toMatchObject({
-    state: 'done',
-    tasks: [
-      {
-        agent: 'two',
-        attempt: 1,
-        steps: [
-          {
-            agent: 'two#1',
-            moves: [{ from: 'one#1', to: 'two#1', reason: 'alice: Too slow', outcome: 'completed' }],
-          },
-        ],
-      },
-      {},
-    ],
-  })
+  const moves = [{ from: 'one#1', to: 'two#1', reason: 'alice: Too slow', outcome: 'completed' }]
+  const task = { agent: 'two', attempt: 1, steps: [{ agent: 'two#1', moves }] }
+  expect(view).toMatchObject({ state: 'done', tasks: [task, {}] })
   expect(fixture.result(view, 'kept')).toBe('by one\n')
   expect(fixture.result(view, 'more')).toBe('by two\n')
   expect(fixture.result(view, 'stray')).toBeUndefined()
@@ -101,12 +82,11 @@ test('W-MIG-05 work moves to another agent from its last checkpoint, and the old
   expect(heard[0]!.epoch).toBe(2)
   expect(text(heard[0]!)).toContain('one#1 was followed by two#1: alice: Too slow')
   expect(text(heard[0]!)).toContain('- Kept (kept): half of it')
-  const rows = await entries(fixture, run, 'migration_started', 'migration_completed', 'migration_failed')
-  expect(
-    rows.map(({ event_type, actor, body }) => [event_type, actor, (body as { new_agent: string }).new_agent]),
-  ).toEqual([
-    ['migration_started', 'system', 'two#1'],
-    ['migration_completed', 'protocol', 'two#1'],
+  const body = { new_agent: 'two#1' }
+  const rows = await fixture.entries(run, 'migration_started', 'migration_completed', 'migration_failed')
+  expect(rows).toMatchObject([
+    { event_type: 'migration_started', actor: 'system', body },
+    { event_type: 'migration_completed', actor: 'protocol', body },
   ])
 })
 
@@ -115,19 +95,16 @@ test('what cannot be moved is refused by name, and nothing changes', async () =>
   const fixture = await Fixture.open({ one: keeper(() => fixture, kept) })
   const run = await fixture.solve(TEAM)
   await kept.promise
-  const move = (task: string, to: string) =>
-    fixture.coordinator.migrations.migrate(run, { principal: alice, task, to, reason: 'x' })
-  expect(await move('a', 'tow')).toMatchObject({
-    error: { code: 'unknown_agent', message: expect.stringContaining("Did you mean 'two'?") },
-  })
-  expect(await move('a', 'one')).toMatchObject({ error: { code: 'invalid_argument' } })
-  expect(await move('b', 'two')).toMatchObject({ error: { code: 'not_found' } })
-  expect(await move('z', 'two')).toMatchObject({ error: { code: 'invalid_state' } })
+  const move = (task: string, to: string, principal = alice) =>
+    fixture.coordinator.migrations.migrate(run, { principal, task, to, reason: 'x' })
+  const meant = { code: 'unknown_agent', message: expect.stringContaining("Did you mean 'two'?") }
+  expect(await move('a', 'tow')).toMatchObject({ error: meant })
+  expect(await move('a', 'one')).toMatchObject(refusal('invalid_argument'))
+  expect(await move('b', 'two')).toMatchObject(refusal('not_found'))
+  expect(await move('z', 'two')).toMatchObject(refusal('invalid_state'))
   const stranger = { id: 'eve', kind: 'user', scopes: [] } as const
-  expect(
-    await fixture.coordinator.migrations.migrate(run, { principal: stranger, task: 'a', to: 'two', reason: 'x' }),
-  ).toMatchObject({ error: { code: 'permission_denied' } })
-  expect(await entries(fixture, run, 'migration_started')).toEqual([])
+  expect(await move('a', 'two', stranger)).toMatchObject(refusal('permission_denied'))
+  expect(await fixture.entries(run, 'migration_started')).toEqual([])
   expect(await fixture.coordinator.views.view(run)).toMatchObject({ value: { tasks: [{ state: 'working' }, {}] } })
 })
 
@@ -162,10 +139,7 @@ plan:
 
 test('a fallback takes over a review from an agent that cannot work, and the work is not turned down for it', async () => {
   const fixture = await Fixture.open({
-    one: input => {
-      put(input.folder!, 'made', 'by one\n')
-      return 'done'
-    },
+    one: writes('made', 'by one'),
     // What it judges comes along as it did for the first.
     two: ({ context }) =>
       context.some(({ text }) => text.includes('by one')) ? 'All there.\nACCEPT' : 'REJECT: nothing to see',
@@ -184,11 +158,10 @@ plan: [{ id: a, agent: one, prompt: Do it., attempts: 1, review: ${review} }]
   expect([state, tasks[0]!.agent, tasks[0]!.attempt]).toEqual(['done', 'one', 1])
   const steps = tasks[0]!.steps.map(({ kind, moves = [] }) => [kind, ...moves.map(({ to }) => to)])
   expect(steps).toEqual([['work'], ['review', 'two#1']])
-  const [moved] = await entries(fixture, run, 'migration_started')
-  expect(moved!.body).toMatchObject({ reason: expect.stringContaining('gone#1 cannot work') })
+  const body = { reason: expect.stringContaining('gone#1 cannot work') }
+  expect(await fixture.entries(run, 'migration_started')).toMatchObject([{ body }])
   // Without one the work is turned down for want of a judgement.
-  const alone = await fixture.solve(reviewed('{ by: gone }'))
-  expect(await fixture.over(alone)).toMatchObject({ state: 'failed' })
+  expect(await fixture.finished(reviewed('{ by: gone }'))).toMatchObject({ state: 'failed' })
 })
 
 test('a failure of the work itself is not the agent’s: the fallback is not asked', async () => {
@@ -208,7 +181,7 @@ test('a failure of the work itself is not the agent’s: the fallback is not ask
     },
     two: () => 'never',
   })
-  const run = await fixture.solve(`version: 1
+  const view = await fixture.finished(`version: 1
 name: own-fault
 approval: none
 agents:
@@ -216,17 +189,11 @@ agents:
   two: { command: [scripted, two] }
 plan: [{ id: a, agent: one, fallback: two, prompt: Do it., attempts: 1 }]
 `)
-  expect(await fixture.over(run)).toMatchObject({ state: 'failed', tasks: [{ agent: 'one' }] })
+  expect(view).toMatchObject({ state: 'failed', tasks: [{ agent: 'one' }] })
 })
 
 test('work is shown as migrating until the processes of the old agent are gone', async () => {
-  const fixture = await Fixture.open({
-    two: input => {
-      put(input.folder!, 'more', 'by two\n')
-      return 'all of it'
-    },
-    other: () => 'seen',
-  })
+  const fixture = await Fixture.open({ two: writes('more', 'by two'), other: () => 'seen' })
   const stubborn = `trap '' TERM; echo started; while :; do sleep 0.1; done`
   const run = await fixture.solve(TEAM.replace('[scripted, one]', JSON.stringify(['sh', '-c', stubborn])))
   // Not before it takes no notice of being told to end.
@@ -258,7 +225,7 @@ test('W-TERM-03 an agent that is asked to finish reads it in its mail, and what 
   await reading.promise
   const grace = { principal: alice, reason: 'Lunch', task: 'a', grace: 60_000 }
   unwrap(await fixture.coordinator.interventions.abort(run, grace))
-  expect(await fixture.coordinator.interventions.abort(run, grace)).toMatchObject({ error: { code: 'invalid_state' } })
+  expect(await fixture.coordinator.interventions.abort(run, grace)).toMatchObject(refusal('invalid_state'))
   const told = unwrap(await fixture.coordinator.views.view(run))
   expect(told.tasks[0]).toMatchObject({ state: 'working', terminating: { reason: 'Lunch' } })
   go.resolve()
@@ -276,10 +243,7 @@ test('W-TERM-04 a run that is asked to finish keeps what is done in time and end
       return ended(input)
     },
     other: () => 'never',
-    two: input => {
-      put(input.folder!, 'two', 'done\n')
-      return 'done'
-    },
+    two: writes('two', 'done'),
   })
   const run = await fixture.solve(TEAM.replace('plan:', 'plan:\n  - { id: b, agent: two, prompt: Also. }'))
   await started.promise
@@ -295,35 +259,32 @@ test('W-TERM-04 a run that is asked to finish keeps what is done in time and end
   expect(fixture.result(view, 'two')).toBe('done\n')
 })
 
-/** Reads its mail until there is some. */
-async function nextMail(fixture: Fixture, { token, signal }: TurnInput): Promise<string> {
-  const door = unwrap(fixture.coordinator.verbs(token!))
-  for (; !signal.aborted; await new Promise(resolve => setTimeout(resolve, 10))) {
-    const [mail] = unwrap(await door.inbox())
-    if (mail) return mail.text
-  }
-  throw signal.reason
-}
-
-test('W-TERM-01 near the end of its turn an agent is asked to finish, where the team file says so', async () => {
+/** Its agent reads its mail until there is some, and leaves then what it has. */
+async function reading(): Promise<Fixture> {
   const fixture = await Fixture.open({
-    one: async input => {
-      const mail = await nextMail(fixture, input)
-      put(input.folder!, 'part', 'what I have\n')
-      return mail
+    one: async ({ token, signal, folder }) => {
+      const door = unwrap(fixture.coordinator.verbs(token!))
+      for (; !signal.aborted; await new Promise(resolve => setTimeout(resolve, 10))) {
+        const [mail] = unwrap(await door.inbox())
+        if (!mail) continue
+        put(folder!, 'part', 'what I have\n')
+        return mail.text
+      }
+      throw signal.reason
     },
     other: () => 'seen',
   })
+  return fixture
+}
+
+test('W-TERM-01 near the end of its turn an agent is asked to finish, where the team file says so', async () => {
+  const fixture = await reading()
   const run = await fixture.solve(TEAM.replace('attempts: 1', 'attempts: 1, timeout: 40s, grace: 39900ms'))
   const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'done', tasks: [{ state: 'done' }, { state: 'done' }] })
   expect(fixture.result(view, 'part')).toBe('what I have\n')
-  const [asked, ...more] = await entries(fixture, run, 'graceful_termination_initiated')
-  expect(asked?.body).toMatchObject({
-    grace_period: 39_900,
-    reason: expect.stringContaining('may take 40 s'),
-  })
-  expect(more).toEqual([])
+  const body = { grace_period: 39_900, reason: expect.stringContaining('may take 40 s') }
+  expect(await fixture.entries(run, 'graceful_termination_initiated')).toMatchObject([{ body }])
 })
 
 test('W-TERM-04 who does not finish by the end of its turn has used up an attempt, and nobody is asked about it', async () => {
@@ -341,18 +302,11 @@ test('W-TERM-04 who does not finish by the end of its turn has used up an attemp
   const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'done', tasks: [{ state: 'done', attempt: 2 }, { state: 'done' }] })
   expect(turns).toBe(2)
-  expect(await entries(fixture, run, 'graceful_termination_expired')).toHaveLength(1)
+  expect(await fixture.entries(run, 'graceful_termination_expired')).toHaveLength(1)
 })
 
 test('W-TERM-01 near the end of its time a run begins nothing new, and what is finished by then is its result', async () => {
-  const fixture = await Fixture.open({
-    one: async input => {
-      const mail = await nextMail(fixture, input)
-      put(input.folder!, 'part', 'what I have\n')
-      return mail
-    },
-    other: () => 'never',
-  })
+  const fixture = await reading()
   const run = await fixture.solve(TEAM.replace('plan:', 'limits: { timeout: 60s, grace: 59500ms }\nplan:'))
   const view = await fixture.over(run)
   expect(view).toMatchObject({
@@ -361,7 +315,7 @@ test('W-TERM-01 near the end of its time a run begins nothing new, and what is f
     tasks: [{ state: 'done' }, { state: 'cancelled' }],
   })
   expect(fixture.result(view, 'part')).toBe('what I have\n')
-  expect(await entries(fixture, run, 'graceful_termination_initiated')).toHaveLength(1)
+  expect(await fixture.entries(run, 'graceful_termination_initiated')).toHaveLength(1)
   // From the record alone it is told in the same way.
   await fixture.restart()
   expect(unwrap(await fixture.coordinator.views.view(run))).toMatchObject({ reason: view.reason })
@@ -372,5 +326,5 @@ test('W-TERM-04 what a run has not finished when its time is over is ended with 
   const run = await fixture.solve(TEAM.replace('plan:', 'limits: { timeout: 900ms, grace: 400ms }\nplan:'))
   const view = await fixture.over(run)
   expect(view.tasks.map(({ state }) => state)).toEqual(['failed', 'cancelled'])
-  expect(await entries(fixture, run, 'graceful_termination_initiated')).toHaveLength(1)
+  expect(await fixture.entries(run, 'graceful_termination_initiated')).toHaveLength(1)
 })

@@ -3,13 +3,8 @@ import { formatProblems } from './format.ts'
 import type { TeamProblem } from './problem.ts'
 import { problemsIn } from './testing/teams.ts'
 
-const at = (line: number, column: number): TeamProblem => ({
-  code: 'bad_value',
-  message: 'It is wrong.',
-  line,
-  column,
-  path: '',
-})
+const wrong = { code: 'bad_value', message: 'It is wrong.', path: '' } as const
+const at = (line: number, column: number): TeamProblem => ({ ...wrong, line, column })
 
 test('each problem has its place, its message, its line and a mark below', () => {
   const text = 'version: 1\nname: Team\nagents:\n  one: { preset: cluade }\n'

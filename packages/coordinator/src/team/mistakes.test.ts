@@ -142,14 +142,7 @@ const mistakes = String.raw`
   .trim()
   .split('\n')
   .map(row => {
-    const [what, code, path, says, file, shown] = row.trim().split(' | ') as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ]
+    const [what = '', code = '', path = '', says = '', file = '', shown = ''] = row.trim().split(' | ')
     const text = files[file]!(shown.replaceAll('\\n', '\n').replaceAll('\\t', '\t'))
     return [what, code, path === '-' ? '' : path, says, text] as const
   })

@@ -43,59 +43,13 @@ function endsInResult(text: string): void {
 }
 
 /** Pieces that mean something to YAML or to a team file. */
+const lines = 'version: 1|name: a|agents:|  one: { preset: claude }|plan:|  - id: a|    agent: one|---|...|__proto__: 1'
+const words = String.raw`: - [ ] { } , *a !! | > " ' # % @ \ ~ null true 1 .nan -0 0x1 a constructor 😀`
 const pieces = [
-  ...[
-    'version: 1\n',
-    'name: a\n',
-    'agents:\n',
-    '  one: { preset: claude }\n',
-    'plan:\n',
-    '  - id: a\n',
-    '    agent: one\n',
-  ],
-  ...[
-    '    prompt: |\n',
-    '      text\n',
-    'needs: [a]',
-    ': ',
-    ':',
-    '- ',
-    '-',
-    '? ',
-    '[',
-    ']',
-    '{',
-    '}',
-    ',',
-    '&a ',
-    '*a',
-    '!x ',
-    '!!',
-  ],
-  ...[
-    '|',
-    '>',
-    '"',
-    "'",
-    '#',
-    '%',
-    '@',
-    '`',
-    '\\',
-    '\n',
-    '\r\n',
-    '\r',
-    '\t',
-    ' ',
-    '  ',
-    '---\n',
-    '...\n',
-    '<<: ',
-    '~',
-    'null',
-    'true',
-  ],
-  ...['1', '.nan', '-0', '0x1', '\0', '\ufeff', '\u2028', '😀', '\ud800', 'a', '__proto__: 1\n', 'constructor'],
+  ...lines.split('|').map(line => `${line}\n`),
+  ...words.split(' '),
+  ...['    prompt: |\n', '      text\n', 'needs: [a]', ': ', '- ', '? ', '&a ', '!x ', '<<: ', ' ', '  ', '`'],
+  ...['\n', '\r\n', '\r', '\t', '\0', '\ufeff', '\u2028', '\ud800'],
 ]
 const garbage = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 200 }),
@@ -125,33 +79,11 @@ test('a good file with pieces taken out and put in ends in a result', () => {
 })
 
 const scalar = fc.oneof(
-  fc.constantFrom(
-    null,
-    true,
-    0,
-    1,
-    2,
-    17,
-    65,
-    1.5,
-    -1,
-    '',
-    'a',
-    'one',
-    'ask',
-    'claude',
-    '5m',
-    '8MiB',
-    'A b',
-    '../x',
-    'x\0',
-  ),
+  fc.constantFrom(null, true, 0, 1, 2, 17, 65, 1.5, -1),
+  fc.constantFrom('', 'a', 'one', 'ask', 'claude', '5m', '8MiB', 'A b', '../x', 'x\0'),
   fc.string({ maxLength: 5 }),
 )
-const keys = [
-  ...['version', 'name', 'agents', 'limits', 'plan', 'approval', 'id', 'agent', 'prompt', 'needs', 'paths'],
-  'odd',
-]
+const keys = 'version name agents limits plan approval id agent prompt needs paths odd'.split(' ')
 const anyValue = fc.letrec(tie => ({
   value: fc.oneof(
     { depthSize: 'small' },

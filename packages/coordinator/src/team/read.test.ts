@@ -2,7 +2,15 @@ import { canonicalize, unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { FULL, problemsIn, readTeam } from './testing/teams.ts'
 
+/** What a task of a plan has that the file says nothing of. */
+const task = (id: string, ...needs: string[]) => {
+  return { id, title: id, needs, attempts: 3, priority: 'normal', budget: {} }
+}
+
 test('a file with everything in it becomes a team with units resolved and the plan in working order', () => {
+  const layered = { strategy: 'layered', conflicts: 'ask' }
+  const merge = { strategy: 'direct', conflicts: 'rework' }
+  const guide = { ...task('guide'), agent: 'writer', prompt: 'Write the guide.', merge }
   expect(unwrap(readTeam(FULL, { file: 'parley.yaml', base: '/project' }))).toEqual({
     name: 'release-check',
     description: 'Is this repository fit to be released?',
@@ -38,24 +46,12 @@ test('a file with everything in it becomes a team with units resolved and the pl
       injection: false,
     },
     plan: [
+      { ...task('build'), agent: 'writer', prompt: 'Build it.', paths: [], merge: layered },
       {
-        id: 'build',
-        title: 'build',
-        agent: 'writer',
-        prompt: 'Build it.',
-        needs: [],
-        paths: [],
-        attempts: 3,
-        priority: 'normal',
-        budget: {},
-        merge: { strategy: 'layered', conflicts: 'ask' },
-      },
-      {
-        id: 'tests',
+        ...task('tests', 'build'),
         title: 'Run the tests',
         agent: 'tests',
         prompt: 'Run the tests for {intent}.\n',
-        needs: ['build'],
         paths: ['report/**'],
         attempts: 1,
         timeoutMs: 250,
@@ -72,29 +68,7 @@ test('a file with everything in it becomes a team with units resolved and the pl
         },
         merge: { strategy: 'evaluated', by: 'writer', prompt: 'Join {intent}.', conflicts: 'ask' },
       },
-      {
-        id: 'docs',
-        title: 'docs',
-        prompt: 'All of it is about {intent}.',
-        needs: ['build'],
-        attempts: 3,
-        priority: 'normal',
-        budget: {},
-        merge: { strategy: 'layered', conflicts: 'ask' },
-        plan: [
-          {
-            id: 'guide',
-            title: 'guide',
-            agent: 'writer',
-            prompt: 'Write the guide.',
-            needs: [],
-            attempts: 3,
-            priority: 'normal',
-            budget: {},
-            merge: { strategy: 'direct', conflicts: 'rework' },
-          },
-        ],
-      },
+      { ...task('docs', 'build'), prompt: 'All of it is about {intent}.', merge: layered, plan: [guide] },
     ],
     warnings: [],
   })
@@ -115,10 +89,8 @@ test('a file that says only what it must gets the defaults', () => {
 
 test('a review without a prompt asks a question that fits any work', () => {
   const text = FULL.replace(", prompt: 'Is {intent} done?'", '')
-  expect(unwrap(readTeam(text)).plan[1]?.review).toEqual({
-    by: 'writer',
-    prompt: 'Is the work right and complete?',
-  })
+  const review = { by: 'writer', prompt: 'Is the work right and complete?' }
+  expect(unwrap(readTeam(text)).plan[1]?.review).toEqual(review)
 })
 
 test('a team is plain JSON that the trail can store', () => {
@@ -148,24 +120,22 @@ test('a refusal names the file, the first place and how many more there are', ()
 })
 
 describe('names that every object has are names like others', () => {
+  const odd = (agents: string, rest = '') => `version: 1\nname: odd\nagents: { ${agents} }\n${rest}`
+
   test('as an agent', () => {
-    const text =
-      'version: 1\nname: odd\nagents: { constructor: { preset: qwen } }\nplan: [{ id: a, agent: constructor, prompt: x }]\n'
+    const text = odd('constructor: { preset: qwen }', 'plan: [{ id: a, agent: constructor, prompt: x }]\n')
     expect(unwrap(readTeam(text)).agents).toEqual({ constructor: { preset: 'qwen', slots: 4 } })
   })
 
   test('and they do not exist unless the file has them', () => {
-    const text =
-      'version: 1\nname: odd\nagents: { one: { preset: qwen } }\nplan: [{ id: a, agent: constructor, prompt: x, needs: [toString] }]\n'
-    expect(problemsIn(text)).toMatchObject([{ code: 'unknown_agent' }, { code: 'unknown_task' }])
-    expect(problemsIn('version: 1\nname: odd\nagents: { one: { preset: qwen } }\ntoString: 1\n')).toMatchObject([
-      { code: 'unknown_key' },
-    ])
+    const one = 'one: { preset: qwen }'
+    const plan = 'plan: [{ id: a, agent: constructor, prompt: x, needs: [toString] }]\n'
+    expect(problemsIn(odd(one, plan))).toMatchObject([{ code: 'unknown_agent' }, { code: 'unknown_task' }])
+    expect(problemsIn(odd(one, 'toString: 1\n'))).toMatchObject([{ code: 'unknown_key' }])
   })
 
   test('as a variable', () => {
-    const text = 'version: 1\nname: odd\nagents: { one: { preset: qwen, env: { __proto__: x } } }\n'
-    const { env } = unwrap(readTeam(text)).agents.one!
+    const { env } = unwrap(readTeam(odd('one: { preset: qwen, env: { __proto__: x } }'))).agents.one!
     expect(Object.entries(env!)).toEqual([['__proto__', 'x']])
   })
 })

@@ -3,12 +3,9 @@ import { didYouMean, either, listed, quote, shorten } from './words.ts'
 
 test('the nearest candidate is offered, and none where nothing is near', () => {
   const keys = ['prompt', 'priority', 'paths', 'needs']
-  expect(didYouMean('promt', keys)).toBe(" Did you mean 'prompt'?")
-  expect(didYouMean('Paths', keys)).toBe(" Did you mean 'paths'?")
-  expect(didYouMean('path', keys)).toBe(" Did you mean 'paths'?")
-  expect(didYouMean('nedes', keys)).toBe(" Did you mean 'needs'?")
-  expect(didYouMean('colour', keys)).toBe('')
-  expect(didYouMean('', keys)).toBe('')
+  for (const [said, meant] of Object.entries({ promt: 'prompt', Paths: 'paths', path: 'paths', nedes: 'needs' }))
+    expect(didYouMean(said, keys)).toBe(` Did you mean '${meant}'?`)
+  for (const said of ['colour', '']) expect(didYouMean(said, keys)).toBe('')
   expect(didYouMean('x', [])).toBe('')
 })
 

@@ -16,6 +16,7 @@ import {
   unwrap,
 } from '@parley/core'
 import { openTrail, Trail } from '@parley/trail'
+import type { EventType } from '@parley/trail/events'
 import { type memoryDisks, openMemoryStore } from '@parley/trail/testing'
 import { onTestFinished } from 'vitest'
 import type { CoordinatorOptions, RunSetup, WantedAdapter } from '../contract.ts'
@@ -173,6 +174,12 @@ export class Fixture {
     return this.over(await this.solve(yaml, options))
   }
 
+  /** What is on record of a run: all of it, or what has one of these types. */
+  async entries(run: RunId, ...types: readonly EventType[]) {
+    const filter = types.length > 0 ? { event_type: types } : {}
+    return unwrap(await this.trail.run(run).query({ ...filter, limit: 1000 })).entries
+  }
+
   /** A file of the integrated result. */
   result(view: RunView, path: string): string | undefined {
     const { branch } = view.result ?? {}
@@ -225,6 +232,16 @@ export function writes(path: string, text = path): (input: TurnInput) => string 
 /** Resolves when a turn is ended from outside. */
 export function aborted(input: TurnInput): Promise<string> {
   return new Promise(resolve => input.signal.addEventListener('abort', () => resolve('ended')))
+}
+
+/** A script that is only ended from outside, and its first turn once that has begun. */
+export function hanging() {
+  const begun = Promise.withResolvers<TurnInput>()
+  const script = (input: TurnInput) => {
+    begun.resolve(input)
+    return aborted(input)
+  }
+  return { script, begun: begun.promise }
 }
 
 export function put(folder: string, path: string, text: string): void {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type RunId, type TurnInput, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { readTeam } from '../team/testing/teams.ts'
-import { aborted, alice, Fixture, put } from '../testing/fixture.ts'
+import { alice, Fixture, hanging, writes } from '../testing/fixture.ts'
 
 const PLACEHOLDERS = ['prompt', 'prompt_file', 'folder', 'base', 'agent', 'task', 'other'] as const
 
@@ -25,20 +25,16 @@ ${PLACEHOLDERS.map(name => `  - { id: the-${name}, agent: ${name}, prompt: 'Work
 `
 
 async function taskId(fixture: Fixture, run: RunId, name: string): Promise<string> {
-  const page = unwrap(await fixture.trail.run(run).query({ event_type: 'task_created', limit: 100 }))
-  const bodies = page.entries.map(({ body }) => body as { task_id: string; name: string })
-  return bodies.find(body => body.name === name)!.task_id
+  const created = await fixture.entries(run, 'task_created')
+  return created.map(({ body }) => body as { task_id: string; name: string }).find(body => body.name === name)!.task_id
 }
 
 test('every placeholder is filled in at a real turn, for an agent and for a check', async () => {
   const fixture = await Fixture.open()
   const base = join(fixture.folder, 'base')
-  const { run } = unwrap(
-    await fixture.coordinator.start(
-      { intent: 'this', principal: alice, origin: 'test' },
-      { project: fixture.project, team: unwrap(readTeam(team, { base })), approved: true },
-    ),
-  )
+  const request = { intent: 'this', principal: alice, origin: 'test' }
+  const setup = { project: fixture.project, team: unwrap(readTeam(team, { base })), approved: true }
+  const { run } = unwrap(await fixture.coordinator.start(request, setup))
   const view = await fixture.over(run)
   expect(view.tasks.filter(({ state }) => state !== 'done')).toEqual([])
   const work = `${join(fixture.profile, 'runs', run, 'work')}/ws_[0-9a-z]{26}`
@@ -57,17 +53,12 @@ test('every placeholder is filled in at a real turn, for an agent and for a chec
 
 test('{task} is the same at every attempt, also of the team around it and after a restart, and another in the next run', async () => {
   const told: (string | undefined)[] = []
-  const working = Promise.withResolvers<void>()
+  const { script, begun } = hanging()
   const fixture = await Fixture.open({
     part: async (input: TurnInput) => {
       told.push(input.task)
       if (told.length < 4) throw new Error('not yet')
-      if (told.length === 4) {
-        working.resolve()
-        return aborted(input)
-      }
-      put(input.folder!, 'done', 'done\n')
-      return 'done'
+      return told.length === 4 ? script(input) : writes('done')(input)
     },
   })
   const yaml = `version: 1
@@ -82,7 +73,7 @@ plan:
       - { id: part, agent: part, prompt: A part., attempts: 2 }
 `
   const run = await fixture.solve(yaml)
-  await working.promise
+  await begun
   await fixture.restart()
   expect((await fixture.over(run)).state).toBe('done')
   const id = await taskId(fixture, run, 'part')

@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { findMarked } from '@parley/agents'
-import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { Fixture } from '../testing/fixture.ts'
 
@@ -23,23 +22,16 @@ plan:
 const states = (tasks: readonly { readonly id: string; readonly state: string }[]) =>
   Object.fromEntries(tasks.map(({ id, state }) => [id, state]))
 
-test('an agent that hangs is ended at its time limit, and the others are not touched', async () => {
+test.each([
+  ['hangs is ended at its time limit', 'sleep 1000', ', timeout: 500ms', '500'],
+  ['floods its output is ended at its limit', 'yes flood', ', max_output: 64KiB', '65536'],
+])('an agent that %s, and the others are not touched', async (_, script, limit, said) => {
   const fixture = await Fixture.open()
-  const run = await fixture.solve(team('sleep 1000', ', timeout: 500ms'))
-  const view = await fixture.over(run)
+  const view = await fixture.finished(team(script, limit))
   expect(states(view.tasks)).toEqual({ rough: 'failed', good: 'done' })
-  expect(view.tasks[0]!.note).toContain('500')
+  expect(view.tasks[0]!.note).toContain(said)
   expect(fixture.result(view, 'good.txt')).toBe('good\n')
-  expect(await findMarked(`${run}/`)).toEqual([])
-})
-
-test('an agent that floods its output is ended at its limit', async () => {
-  const fixture = await Fixture.open()
-  const run = await fixture.solve(team('yes flood', ', max_output: 64KiB'))
-  const view = await fixture.over(run)
-  expect(states(view.tasks)).toEqual({ rough: 'failed', good: 'done' })
-  expect(view.tasks[0]!.note).toContain('65536')
-  expect(await findMarked(`${run}/`)).toEqual([])
+  expect(await findMarked(`${view.run}/`)).toEqual([])
 })
 
 test('what an agent leaves running in the background ends with its turn', async () => {
@@ -61,23 +53,18 @@ test('an exit code tells, and the end of what it printed', async () => {
 
 test('garbage in the output breaks nothing', async () => {
   const fixture = await Fixture.open()
-  const run = await fixture.solve(
-    team('head -c 20000 /dev/urandom; printf "\\377\\376{broken\\n[1,"; echo y > y.txt', ', output: json-lines'),
-  )
-  const view = await fixture.over(run)
+  const script = 'head -c 20000 /dev/urandom; printf "\\377\\376{broken\\n[1,"; echo y > y.txt'
+  const view = await fixture.finished(team(script, ', output: json-lines'))
   expect(states(view.tasks)).toEqual({ rough: 'done', good: 'done' })
   expect(fixture.result(view, 'y.txt')).toBe('y\n')
-  expect((await fixture.trail.run(run).verify()).findings).toEqual([])
+  expect((await fixture.trail.run(view.run).verify()).findings).toEqual([])
 })
 
 test("an agent that breaks its folder's git, or moves its branches, does not reach the user's", async () => {
   const fixture = await Fixture.open()
   const before = fixture.git('rev-parse', 'HEAD').trim()
-  const view = await fixture.finished(
-    team(
-      'rm -f .git; echo z > z.txt; git init -q . 2>/dev/null; git add -A 2>/dev/null; git -c user.name=a -c user.email=a@b commit -qm mine 2>/dev/null; true',
-    ),
-  )
+  const own = 'git init -q .; git add -A; git -c user.name=a -c user.email=a@b commit -qm mine'
+  const view = await fixture.finished(team(`rm -f .git; echo z > z.txt; { ${own}; } 2>/dev/null; true`))
   expect(states(view.tasks)).toEqual({ rough: 'done', good: 'done' })
   expect(fixture.result(view, 'z.txt')).toBe('z\n')
   expect(fixture.git('rev-parse', 'HEAD').trim()).toBe(before)
@@ -113,15 +100,8 @@ test('an agent knows where it is, and gets no secret of the node', async () => {
   const view = await fixture.finished(team('env | sort > env.txt'))
   delete process.env.PARLEY_TEST_SECRET
   const env = fixture.result(view, 'env.txt')!
-  for (const name of [
-    'PARLEY_RUN',
-    'PARLEY_WORKSPACE',
-    'PARLEY_TASK',
-    'PARLEY_AGENT',
-    'PARLEY_PROJECT',
-    'PARLEY_TOKEN_FILE',
-  ])
-    expect(env).toContain(`${name}=`)
+  for (const name of ['RUN', 'WORKSPACE', 'TASK', 'AGENT', 'PROJECT', 'TOKEN_FILE'])
+    expect(env).toContain(`PARLEY_${name}=`)
   expect(env).not.toContain('do not tell')
   expect(env).not.toContain('pws.')
 })
@@ -139,22 +119,13 @@ test('a project that is no git repository is copied, and the result is a folder'
 
 test('links that lead out of the project and pipes are left out, on record and shown', async () => {
   const fixture = await Fixture.open()
-  const script = 'ln -s /etc/hosts out; ln -s README.md in; mkfifo pipe; echo done'
-  const run = await fixture.solve(team(script))
-  const view = await fixture.over(run)
-  expect(view.tasks[0]).toMatchObject({
-    state: 'done',
-    files: ['in'],
-    refused_links: ['out'],
-    dropped: ['pipe'],
-  })
+  const view = await fixture.finished(team('ln -s /etc/hosts out; ln -s README.md in; mkfifo pipe; echo done'))
+  expect(view.tasks[0]).toMatchObject({ state: 'done', files: ['in'], refused_links: ['out'], dropped: ['pipe'] })
   expect(view.tasks[0]).not.toHaveProperty('outside_links')
   expect(fixture.git('ls-tree', '--name-only', view.result!.branch!)).toBe('README.md\ngood.txt\nin\n')
-  const page = unwrap(await fixture.trail.run(run).query({ event_type: 'capability_denied', limit: 10 }))
-  const denied = page.entries.map(({ body }) => body as { action: string; target: string })
-  expect(denied.map(({ action, target }) => [action, target])).toEqual([
-    ['link_outside', 'out'],
-    ['special_file', 'pipe'],
+  expect(await fixture.entries(view.run, 'capability_denied')).toMatchObject([
+    { body: { action: 'link_outside', target: 'out' } },
+    { body: { action: 'special_file', target: 'pipe' } },
   ])
 })
 

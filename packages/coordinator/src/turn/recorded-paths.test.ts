@@ -1,10 +1,9 @@
 // A run whose task has patterns that no team file may have any more: it is on record, and a node that starts finds it
 // there.
-import { type RunId, type TurnInput, unwrap } from '@parley/core'
+import { type RunId, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import type { Team } from '../team/team.ts'
 import { readTeam } from '../team/testing/teams.ts'
-import { alice, Fixture, put } from '../testing/fixture.ts'
+import { alice, Fixture, hanging, writes } from '../testing/fixture.ts'
 
 const yaml = `
 version: 1
@@ -14,16 +13,12 @@ limits: { attempts: 1 }
 plan: [{ id: a, agent: one, prompt: x, paths: [src/**] }]
 `
 
-/** As an earlier version read it. */
-function teamWith(paths: readonly string[]): Team {
-  const team = unwrap(readTeam(yaml))
-  return { ...team, plan: team.plan!.map(task => ({ ...task, paths })) }
-}
-
 async function approved(fixture: Fixture, paths: readonly string[]): Promise<RunId> {
-  const { project } = fixture
+  const read = unwrap(readTeam(yaml))
+  // As an earlier version read it.
+  const team = { ...read, plan: read.plan.map(task => ({ ...task, paths })) }
   const request = { intent: 'Do it.', principal: alice, origin: 'test' }
-  const setup = { project, team: teamWith(paths), approved: false }
+  const setup = { project: fixture.project, team, approved: false }
   const { run } = unwrap(await fixture.coordinator.start(request, setup))
   await fixture.until(run, ({ gates }) => gates.length > 0)
   await fixture.restart()
@@ -33,12 +28,7 @@ async function approved(fixture: Fixture, paths: readonly string[]): Promise<Run
 }
 
 test('a pattern that cannot be used fails its task and says why, and the run stays readable', async () => {
-  const fixture = await Fixture.open({
-    one: ({ folder }) => {
-      put(folder!, '7', 'x')
-      return 'done'
-    },
-  })
+  const fixture = await Fixture.open({ one: writes('7') })
   const run = await approved(fixture, ['{1..300000}'])
   const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'failed', tasks: [{ state: 'failed' }] })
@@ -48,15 +38,10 @@ test('a pattern that cannot be used fails its task and says why, and the run sta
 })
 
 test('a run with such a pattern can be aborted after a restart', async () => {
-  const turns = Promise.withResolvers<void>()
-  const fixture = await Fixture.open({
-    one: ({ signal }: TurnInput) => {
-      turns.resolve()
-      return new Promise<string>(resolve => signal.addEventListener('abort', () => resolve('ended')))
-    },
-  })
+  const one = hanging()
+  const fixture = await Fixture.open({ one: one.script })
   const run = await approved(fixture, ['{a,b}'.repeat(200)])
-  await turns.promise
+  await one.begun
   await fixture.restart()
   await fixture.abort(run, { reason: 'enough' })
   expect((await fixture.over(run)).state).toBe('aborted')

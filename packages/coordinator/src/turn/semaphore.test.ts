@@ -8,15 +8,15 @@ test('so many at once, the others in their order', async () => {
   const first = (await slots.acquire(never))!
   await slots.acquire(never)
   const order: string[] = []
-  const third = slots.acquire(never).then(release => {
-    order.push('third')
+  const [third, fourth] = ['third', 'fourth'].map(async name => {
+    const release = await slots.acquire(never)
+    order.push(name)
     return release!
   })
-  const fourth = slots.acquire(never).then(() => order.push('fourth'))
   expect(order).toEqual([])
   first()
   first()
-  const release = await third
+  const release = await third!
   expect(order).toEqual(['third'])
   release()
   await fourth

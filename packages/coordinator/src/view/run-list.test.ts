@@ -5,7 +5,7 @@ import { type RunId, refuse, SystemClock, SystemIds, type Ticks, type Timestamp,
 import type { TrailRun } from '@parley/trail'
 import { edited, ScriptedRun, tamper } from '@parley/trail/testing'
 import { expect, test } from 'vitest'
-import { Fixture, put, refusal, solo } from '../testing/fixture.ts'
+import { Fixture, refusal, solo, writes } from '../testing/fixture.ts'
 import { RunList } from './run-list.ts'
 
 const YAML = solo('one')
@@ -33,8 +33,11 @@ async function changed(fixture: Fixture, change: Change): Promise<void> {
 const without = (run: RunId, gone: (seq: number) => boolean) => (records: Parameters<Change>[0]) =>
   records.filter(record => record.run !== run || !gone(record.seq))
 
+/** The runs of a list, each with its state. */
 const listed = async (fixture: Fixture, filter?: Parameters<Fixture['coordinator']['runs']['list']>[0]) =>
-  (await fixture.coordinator.runs.list(filter)).map(({ run, state }) => [run, state])
+  (await fixture.coordinator.runs.list(filter)).map(({ run, state }) => `${run} ${state}`)
+
+const viewed = async (fixture: Fixture, run: RunId) => unwrap(await fixture.coordinator.views.view(run))
 
 test.each<readonly [what: string, change: (run: RunId) => Change]>([
   [
@@ -55,37 +58,26 @@ test.each<readonly [what: string, change: (run: RunId) => Change]>([
   const [before] = await fixture.coordinator.runs.list({ limit: 1 })
   await changed(fixture, change(second))
   const now = await fixture.coordinator.runs.list()
-  expect(now.map(({ run, state }) => [run, state])).toEqual([
-    [third, 'done'],
-    [second, 'damaged'],
-    [first, 'done'],
-  ])
+  expect(await listed(fixture)).toEqual([`${third} done`, `${second} damaged`, `${first} done`])
   expect(now[0]).toEqual(before)
   expect(now[1]).toMatchObject({ intent: '', team: '', project: '', principal: '', tasks_total: 0 })
   expect(now[1]!.started >= now[2]!.started && now[1]!.started <= now[0]!.started).toBe(true)
   expect(now[1]).not.toHaveProperty('ended')
   // Again, and by state.
   expect(await fixture.coordinator.runs.list()).toEqual(now)
-  expect(await listed(fixture, { states: ['damaged'] })).toEqual([[second, 'damaged']])
-  expect(await listed(fixture, { states: ['done'], limit: 2 })).toEqual([
-    [third, 'done'],
-    [first, 'done'],
-  ])
+  expect(await listed(fixture, { states: ['damaged'] })).toEqual([`${second} damaged`])
+  expect(await listed(fixture, { states: ['done'], limit: 2 })).toEqual([`${third} done`, `${first} done`])
   expect(await listed(fixture, { states: ['working', 'waiting'] })).toEqual([])
-  expect(await fixture.coordinator.views.view(second)).toMatchObject({
-    ok: false,
-    error: { code: 'trail_damaged', message: expect.stringContaining(second) },
-  })
+  const error = { code: 'trail_damaged', message: expect.stringContaining(second) }
+  expect(await fixture.coordinator.views.view(second)).toMatchObject({ ok: false, error })
 })
 
 test('last is the newest run, damaged or not', async () => {
   const { fixture, runs } = await ended('First.', 'Second.')
   const [first, second] = runs as [RunId, RunId]
+  const change = without(second, seq => seq === 7)
   expect(unwrap(await fixture.coordinator.runs.find('last'))).toBe(second)
-  await changed(
-    fixture,
-    without(second, seq => seq === 7),
-  )
+  await changed(fixture, change)
   expect(unwrap(await fixture.coordinator.runs.find('last'))).toBe(second)
   expect((await fixture.trail.run(second).verify()).findings).not.toEqual([])
   expect((await fixture.trail.run(first).verify()).findings).toEqual([])
@@ -98,14 +90,9 @@ test('a run whose content is lost is listed, and whoever asks for it is told whi
   const blobs = join(fixture.profile, 'blobs')
   for (const name of readdirSync(blobs)) rmSync(join(blobs, name), { recursive: true })
   await fixture.start()
-  expect(await listed(fixture)).toEqual([
-    [second, 'damaged'],
-    [first, 'done'],
-  ])
-  expect(await fixture.coordinator.views.view(second)).toMatchObject({
-    ok: false,
-    error: { code: 'blob_missing', message: expect.stringContaining(second), details: { run: second } },
-  })
+  expect(await listed(fixture)).toEqual([`${second} damaged`, `${first} done`])
+  const error = { code: 'blob_missing', message: expect.stringContaining(second), details: { run: second } }
+  expect(await fixture.coordinator.views.view(second)).toMatchObject({ ok: false, error })
 })
 
 test('a run whose archive was removed is listed, and so is the one beside it', async () => {
@@ -113,19 +100,13 @@ test('a run whose archive was removed is listed, and so is the one beside it', a
   const [first, second] = runs as [RunId, RunId]
   expect(unwrap(await fixture.coordinator.storage.compact(second))).toMatchObject({ failed: [] })
   await fixture.restart()
-  expect(await listed(fixture)).toEqual([
-    [second, 'done'],
-    [first, 'done'],
-  ])
+  expect(await listed(fixture)).toEqual([`${second} done`, `${first} done`])
   await fixture.stop()
   const folder = join(fixture.profile, 'trail')
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name => /cold/.test(name))
   for (const name of files) rmSync(join(folder, name), { recursive: true, force: true })
   await fixture.start()
-  expect(await listed(fixture)).toEqual([
-    [second, 'damaged'],
-    [first, 'done'],
-  ])
+  expect(await listed(fixture)).toEqual([`${second} damaged`, `${first} done`])
 })
 
 test('a damaged run from elsewhere is marked as such, and is the last one only where there is no other', async () => {
@@ -154,7 +135,7 @@ test('what is no run for people stays out, and is not the last one', async () =>
   // The house run is the third.
   expect(all).toHaveLength(3)
   expect(all).toContain(other.id)
-  expect(await listed(fixture)).toEqual([[runs[0], 'done']])
+  expect(await listed(fixture)).toEqual([`${runs[0]} done`])
   expect(unwrap(await fixture.coordinator.runs.find('last'))).toBe(runs[0])
   const empty = await Fixture.open()
   expect(await empty.coordinator.runs.list()).toEqual([])
@@ -163,14 +144,8 @@ test('what is no run for people stays out, and is not the last one', async () =>
 
 /** A run that has a result, and nobody who answers. */
 async function stoppedWithResult() {
-  const fixture = await Fixture.open({
-    one: ({ folder }) => {
-      put(folder!, 'one.txt', 'one')
-      return 'written'
-    },
-  })
-  const run = await fixture.solve(YAML)
-  const { result } = await fixture.over(run)
+  const fixture = await Fixture.open({ one: writes('one.txt') })
+  const { run, result } = await fixture.finished(YAML)
   await fixture.stop()
   return { fixture, run, result }
 }
@@ -180,11 +155,9 @@ test('of a run whose folder is gone nobody can tell what it changed, but its bra
   rmSync(join(fixture.profile, 'runs', run), { recursive: true })
   for (let times = 0; times < 2; times++) {
     await fixture.start()
-    const view = unwrap(await fixture.coordinator.views.view(run))
-    expect(view).toMatchObject({
-      state: 'done',
-      result_unknown: `the run's folder is gone from the profile; its branch is ${result!.branch}`,
-    })
+    const view = await viewed(fixture, run)
+    const result_unknown = `the run's folder is gone from the profile; its branch is ${result!.branch}`
+    expect(view).toMatchObject({ state: 'done', result_unknown })
     expect(view.result).toBeUndefined()
     await fixture.stop()
   }
@@ -196,17 +169,16 @@ test('a result that could not be read is looked for again; of a project that has
   renameSync(finished, `${finished}.aside`)
   symlinkSync(finished, finished)
   await fixture.start()
-  expect(unwrap(await fixture.coordinator.views.view(run))).not.toHaveProperty('result')
+  expect(await viewed(fixture, run)).not.toHaveProperty('result')
   renameSync(`${finished}.aside`, finished)
-  expect(unwrap(await fixture.coordinator.views.view(run)).result).toEqual(result)
+  expect((await viewed(fixture, run)).result).toEqual(result)
   await fixture.stop()
   renameSync(finished, `${finished}.aside`)
   await fixture.start()
-  expect(unwrap(await fixture.coordinator.views.view(run)).result_unknown).toBe(
-    `what was noted of its result is gone from the profile; its branch is ${result!.branch}`,
-  )
+  const noted = `what was noted of its result is gone from the profile; its branch is ${result!.branch}`
+  expect((await viewed(fixture, run)).result_unknown).toBe(noted)
   await fixture.stop()
   renameSync(fixture.project, `${fixture.project}.moved`)
   await fixture.start()
-  expect(unwrap(await fixture.coordinator.views.view(run)).result_unknown).toContain('is not where it was')
+  expect((await viewed(fixture, run)).result_unknown).toContain('is not where it was')
 })

@@ -13,7 +13,7 @@ import { Runtime } from '@parley/kernel'
 import { openTrail } from '@parley/trail'
 import { expect, test } from 'vitest'
 import { keyMark } from '../run/run-key.ts'
-import { alice, Fixture, put, refusal } from '../testing/fixture.ts'
+import { aborted, alice, Fixture, put, refusal } from '../testing/fixture.ts'
 
 const solo = 'version: 1\nname: solo\nagents:\n  one: { command: [scripted, one] }\nlimits: { attempts: 1 }\n'
 const peer: Principal = { id: 'alp:SHA256:abc', kind: 'user', scopes: [] }
@@ -24,15 +24,6 @@ async function found(fixture: Fixture, query: RunQuery): Promise<readonly RunId[
 
 const key = (text: string): RunKey => ({ text, reuse: 'always' })
 
-/** Ends only when its node stops. */
-function hanging(onTurn: () => void) {
-  return ({ signal, folder }: { readonly signal: AbortSignal; readonly folder?: string }) => {
-    put(folder!, 'half.txt', 'half\n')
-    onTurn()
-    return new Promise<string>(resolve => signal.addEventListener('abort', () => resolve('')))
-  }
-}
-
 test('a run that its node abandons is ended with the reason, and no turn of it starts; others go on', async () => {
   const turns: string[] = []
   const both = Promise.withResolvers<void>()
@@ -40,15 +31,13 @@ test('a run that its node abandons is ended with the reason, and no turn of it s
     one: input => {
       turns.push(input.prompt)
       if (turns.length > 2) return 'done'
-      return hanging(() => turns.length === 2 && both.resolve())(input)
+      put(input.folder!, 'half.txt', 'half\n')
+      if (turns.length === 2) both.resolve()
+      return aborted(input)
     },
   })
-  const asked = await fixture.solve(solo, {
-    intent: 'asked',
-    origin: 'alp',
-    principal: peer,
-    context: { session: 's', reservation: 'r7' },
-  })
+  const context = { session: 's', reservation: 'r7' }
+  const asked = await fixture.solve(solo, { intent: 'asked', origin: 'alp', principal: peer, context })
   const own = await fixture.solve(solo, { intent: 'own' })
   await both.promise
   const questioned: StoredRun[] = []
@@ -57,16 +46,14 @@ test('a run that its node abandons is ended with the reason, and no turn of it s
     return stored.origin === 'alp' ? 'Its caller is gone.' : undefined
   }
   await fixture.restart()
-  expect(questioned.map(({ run, origin, principal }) => [run, origin, principal]).toSorted()).toEqual(
-    [
-      [asked, 'alp', peer.id],
-      [own, 'test', 'alice'],
-    ].toSorted(),
+  const wanted = [`${asked} alp ${peer.id}`, `${own} test alice`]
+  expect(questioned.map(({ run, origin, principal }) => `${run} ${origin} ${principal}`).toSorted()).toEqual(
+    wanted.toSorted(),
   )
-  expect(questioned.find(({ run }) => run === asked)?.context).toEqual({ session: 's', reservation: 'r7' })
+  expect(questioned.find(({ run }) => run === asked)?.context).toEqual(context)
   expect((await fixture.over(own)).state).toBe('done')
-  const view = unwrap(await fixture.coordinator.views.view(asked))
-  expect(view).toMatchObject({ state: 'aborted', reason: 'Its caller is gone.' })
+  const ended = { state: 'aborted', reason: 'Its caller is gone.' }
+  expect(unwrap(await fixture.coordinator.views.view(asked))).toMatchObject(ended)
   expect(turns.filter(prompt => prompt === 'asked')).toHaveLength(1)
   expect(fixture.leftovers()).toEqual([])
   expect((await fixture.trail.run(asked).verify()).findings).toEqual([])
@@ -91,11 +78,8 @@ test('a run that never began its turn has spent nothing, and an abandoned one sa
   await fixture.until(run, ({ gates }) => gates.length > 0)
   fixture.abandon = () => 'Its caller is gone.'
   await fixture.restart()
-  expect(unwrap(await fixture.coordinator.views.view(run))).toMatchObject({
-    state: 'aborted',
-    reason: 'Its caller is gone.',
-    gates: [],
-  })
+  const ended = { state: 'aborted', reason: 'Its caller is gone.', gates: [] }
+  expect(unwrap(await fixture.coordinator.views.view(run))).toMatchObject(ended)
   expect(unwrap(await fixture.coordinator.records.account(run))).toMatchObject({ usage: {}, unknownCost: false })
 })
 
