@@ -1,5 +1,5 @@
 // Reaching a node: the one that runs, or one that is started in the background, and never two.
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -12,7 +12,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type ConnectOptions, connectNode, type NodeConnection } from './client.ts'
 import { readNodeFile } from './reach/node-file.ts'
 import { bundled } from './testing/bundle.ts'
-import { type Ground, gone, ground, isAlive } from './testing/ground.ts'
+import { type Ground, gone, ground, isAlive, repository } from './testing/ground.ts'
 import { ODD_MAIN } from './testing/process.ts'
 import { startedNode } from './testing/started.ts'
 
@@ -23,6 +23,9 @@ async function connect(place: Ground, options: Partial<ConnectOptions> = {}) {
   if (connected.ok) onTestFinished(() => connected.value.client.close())
   return connected
 }
+
+/** What somebody who cannot connect is told. */
+const told = (code: string, more: object = {}) => ({ ok: false, error: { code, ...more } })
 
 async function stop({ client, status }: NodeConnection): Promise<void> {
   await client.call('node', 'stop', {})
@@ -52,45 +55,27 @@ describe('a node that runs', () => {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     await profileSigner(folder)
     const status = { pid: 1, version: '9.9.9', profile: 'default' }
-    const spec = {
-      name: '/node/status',
-      opType: 'query',
-      inputSchema: Type.Unknown(),
-      outputSchema: Type.Unknown(),
-      accessControl: {},
-    } as const
-    const node = new CallNode({
-      registry: new OperationRegistry({ '/node/status': operation(spec, () => status) }),
-    })
+    const schemas = { inputSchema: Type.Unknown(), outputSchema: Type.Unknown() }
+    const spec = { name: '/node/status', opType: 'query', accessControl: {}, ...schemas } as const
+    const registry = new OperationRegistry({ '/node/status': operation(spec, () => status) })
+    const node = new CallNode({ registry })
     const listening = await listenUnix(socket, transport => node.attach(transport))
     onTestFinished(() => listening.close())
-    const refused = await connect(place)
-    expect(refused).toMatchObject({
-      ok: false,
-      error: { code: 'version_mismatch', details: { node: '9.9.9' } },
-    })
+    expect(await connect(place)).toMatchObject(told('version_mismatch', { details: { node: '9.9.9' } }))
     expect((await connect(place, { anyVersion: true })).ok).toBe(true)
   })
 })
 
 describe('no node', () => {
   test('is told where none shall be started', async () => {
-    const place = ground()
-    const refused = await connect(place, { start: false })
-    expect(refused).toMatchObject({
-      ok: false,
-      error: { code: 'node_not_running', details: { profile: 'default' } },
-    })
-    expect(refused.ok ? '' : refused.error.message).toContain('parley up')
+    const more = { details: { profile: 'default' }, message: expect.stringContaining('parley up') }
+    expect(await connect(ground(), { start: false })).toMatchObject(told('node_not_running', more))
   })
 
   test('means that one is started in the background, and stays there for the next', async () => {
     const place = ground()
     const first = unwrap(await connect(place))
-    expect(first).toMatchObject({
-      started: true,
-      status: { started_by: 'on-demand', idle_timeout_ms: 600_000 },
-    })
+    expect(first).toMatchObject({ started: true, status: { started_by: 'on-demand', idle_timeout_ms: 600_000 } })
     first.client.close()
     const second = unwrap(await connect(place))
     expect(second).toMatchObject({ started: false, status: { pid: first.status?.pid } })
@@ -156,18 +141,16 @@ describe('no node', () => {
   test('that can be started is told with the log and its last lines', async () => {
     const place = ground()
     const env = { ...place.env, PARLEY_ODD: 'crash' }
+    const message = expect.stringMatching(/ended with code 1.*node\.log.*this node has no luck/s)
+    const details = { log: place.path('default', 'logs', 'node.log') }
     const refused = await connect(place, { env, entry: ODD_MAIN })
-    expect(refused).toMatchObject({
-      ok: false,
-      error: { code: 'node_start_failed', details: { log: place.path('default', 'logs', 'node.log') } },
-    })
-    expect(refused.ok ? '' : refused.error.message).toMatch(/ended with code 1.*node\.log.*this node has no luck/s)
+    expect(refused).toMatchObject(told('node_start_failed', { details, message }))
   })
 
   test('that the machine lets start is told as its fault, not as a node that fails', async () => {
     const place = ground()
     const refused = await connect(place, { env: { ...place.env, PARLEY_ODD: 'no-room' }, entry: ODD_MAIN })
-    expect(refused).toMatchObject({ ok: false, error: { code: 'machine_fault', retryable: true } })
+    expect(refused).toMatchObject(told('machine_fault', { retryable: true }))
   })
 
   test('that answers in time is given up, after a bounded time', async () => {
@@ -180,15 +163,15 @@ describe('no node', () => {
     const { pid } = (refused.ok ? {} : refused.error.details) as { pid: number }
     expect(isAlive(pid)).toBe(true)
     process.kill(pid, 'SIGKILL')
-    expect(refused).toMatchObject({ ok: false, error: { code: 'node_start_failed' } })
-    expect(refused.ok ? '' : refused.error.message).toContain('did not answer in time')
+    const message = expect.stringContaining('did not answer in time')
+    expect(refused).toMatchObject(told('node_start_failed', { message }))
   })
 
   test('because of a configuration with mistakes is told with their place', async () => {
     const place = ground()
     const file = place.write('default/config.yaml', 'turns: 0\n')
-    const refused = await connect(place)
-    expect(refused.ok ? '' : refused.error.message).toContain(`${file}:1:8: turns must be`)
+    const message = expect.stringContaining(`${file}:1:8: turns must be`)
+    expect(await connect(place)).toMatchObject({ ok: false, error: { message } })
   })
 })
 
@@ -197,29 +180,15 @@ test('a run goes on after its node was killed, with the next one that somebody s
   const project = join(place.home, 'project')
   mkdirSync(project)
   writeFileSync(join(project, 'README.md'), 'A project.\n')
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@localhost', ...args], {
-      cwd: project,
-      encoding: 'utf8',
-      env: { ...process.env, HOME: place.home },
-    })
-  git('init', '--quiet', '--initial-branch=main')
-  git('add', '-A')
-  git('commit', '--quiet', '-m', 'first')
+  const git = repository(project)
   // The first turn waits for ever; the one that is run again finds the mark that it left outside and does the work.
   const mark = join(place.home, 'mark')
   const script = `if [ -e ${mark} ]; then echo done > made.txt; else echo half > half.txt; touch ${mark}; sleep 600; fi`
-  place.write(
-    'default/config.yaml',
-    `agents:\n  worker:\n    command: [sh, -c, ${JSON.stringify(script)}]\n    prompt: none\n`,
-  )
+  const command = JSON.stringify(['sh', '-c', script])
+  place.write('default/config.yaml', `agents:\n  worker: { command: ${command}, prompt: none }\n`)
   const first = unwrap(await connect(place))
-  const { run } = await first.client.call('solve', 'start', {
-    intent: 'Make it.',
-    project,
-    agent: 'worker',
-    approved: true,
-  })
+  const input = { intent: 'Make it.', project, agent: 'worker', approved: true }
+  const { run } = await first.client.call('solve', 'start', input)
   await expect.poll(() => existsSync(mark), { timeout: 30_000 }).toBe(true)
   process.kill(first.status!.pid, 'SIGKILL')
   await gone(first.status!.pid)

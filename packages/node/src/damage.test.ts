@@ -21,10 +21,14 @@ function damage(place: Ground, text: string): void {
   throw new Error(`nothing on the trail has '${text}'`)
 }
 
-test('a damaged run is listed as such and told by verify, and keeps nobody from the others', async () => {
+async function begun() {
   const place = ground()
   project(place)
-  const first = await realNode(place)
+  return { place, first: await realNode(place) }
+}
+
+test('a damaged run is listed as such and told by verify, and keeps nobody from the others', async () => {
+  const { place, first } = await begun()
   const old = await first.solved('An old thing.')
   const other = await first.solved('Another thing.')
   const before = (await first.client.call('runs', 'list', {})).runs
@@ -35,10 +39,7 @@ test('a damaged run is listed as such and told by verify, and keeps nobody from 
 
   expect(await client.call('node', 'status', {})).toMatchObject({ runs: { working: 0, waiting: 0 } })
   const { runs } = await client.call('runs', 'list', {})
-  expect(runs.map(({ run, state }) => [run, state])).toEqual([
-    [other, 'done'],
-    [old, 'damaged'],
-  ])
+  expect(runs.map(({ run, state }) => `${run} ${state}`)).toEqual([`${other} done`, `${old} damaged`])
   expect(runs[1]).toMatchObject({ intent: '', started: before[1]!.started })
   expect((await client.call('runs', 'list', { states: ['damaged'] })).runs).toEqual([runs[1]])
   expect((await client.call('runs', 'list', { states: ['done'] })).runs).toEqual([runs[0]])
@@ -57,9 +58,7 @@ test('a damaged run is listed as such and told by verify, and keeps nobody from 
 })
 
 test('the newest run is the last one although it is damaged, also where the index is made anew', async () => {
-  const place = ground()
-  project(place)
-  const first = await realNode(place)
+  const { place, first } = await begun()
   const old = await first.solved('An old thing.')
   const newest = await first.solved('A new thing.')
   const [entry] = (await first.client.call('trail', 'query', { run: newest, after: 4, limit: 1 })).entries
@@ -70,52 +69,34 @@ test('the newest run is the last one although it is damaged, also where the inde
       for (const suffix of ['', '-wal', '-shm'])
         rmSync(place.path('default', `trail.index.db${suffix}`), { force: true })
     const { client, node } = await realNode(place)
-    expect(await client.call('trail', 'verify', { run: 'last' }), index).toMatchObject({
-      sound: false,
-      runs: [{ run: newest }],
-    })
-    expect(await refusal(client.call('runs', 'show', { run: 'last' })), index).toMatchObject({
-      code: 'trail_damaged',
-      message: expect.stringContaining(newest),
-    })
+    const unsound = { sound: false, runs: [{ run: newest }] }
+    expect(await client.call('trail', 'verify', { run: 'last' }), index).toMatchObject(unsound)
+    const damaged = { code: 'trail_damaged', message: expect.stringContaining(newest) }
+    expect(await refusal(client.call('runs', 'show', { run: 'last' })), index).toMatchObject(damaged)
     const { runs } = await client.call('runs', 'list', {})
-    expect(
-      runs.map(({ run, state }) => [run, state]),
-      index,
-    ).toEqual([
-      [newest, 'damaged'],
-      [old, 'done'],
-    ])
+    const states = runs.map(({ run, state }) => `${run} ${state}`)
+    expect(states, index).toEqual([`${newest} damaged`, `${old} done`])
     await node.stop('enough')
   }
 })
 
 test('where the book of runs itself is damaged, the node is there to verify, to read and to be stopped', async () => {
-  const place = ground()
-  project(place)
-  const first = await realNode(place)
+  const { place, first } = await begun()
   const run = await first.solved('A thing.')
   const { runs } = await first.client.call('trail', 'verify', {})
   const house = runs.find(each => each.run !== run)!.run
   const [entry] = (await first.client.call('trail', 'query', { run: house, limit: 1 })).entries
   await first.node.stop('enough')
   damage(place, `"id":"${entry!.id}`)
-  const { client, node, log } = await realNode(place)
+  const { client, node, log, start } = await realNode(place)
 
   expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error', message: expect.stringContaining(house) }))
   expect(await client.call('node', 'status', {})).toMatchObject({ runs: { working: 0, waiting: 0 } })
   expect(await client.call('trail', 'verify', {})).toMatchObject({ sound: false })
   expect((await client.call('trail', 'query', { run })).entries.length).toBeGreaterThan(0)
-  const input = { intent: 'More.', project: place.home, approved: true }
-  const start = client.call('solve', 'start', {
-    ...input,
-    team: { text: TEAM, file: join(place.home, 't.yaml') },
-  })
-  for (const call of [start, client.call('runs', 'list', {}), client.call('runs', 'show', { run })])
-    expect(await refusal(call)).toMatchObject({
-      code: 'trail_damaged',
-      message: expect.stringContaining(house),
-    })
+  const damaged = { code: 'trail_damaged', message: expect.stringContaining(house) }
+  for (const call of [start(TEAM), client.call('runs', 'list', {}), client.call('runs', 'show', { run })])
+    expect(await refusal(call)).toMatchObject(damaged)
   await client.call('node', 'stop', {})
   expect(await node.stopped).toMatchObject({ hanging: [] })
 })

@@ -11,7 +11,7 @@ import { admits, requireListeners, requireOwnSocket } from './deployment.ts'
 import { Node } from './node.ts'
 import { refusal } from './testing/calls.ts'
 import { type Ground, ground, keptLog } from './testing/ground.ts'
-import { linkedNode, pinBoth } from './testing/linked.ts'
+import { linkedPair } from './testing/linked.ts'
 import { project, realNode, TEAM } from './testing/real.ts'
 
 const MARKER = 'marker-2604-nobody-else-says-this'
@@ -44,27 +44,21 @@ test.each(['shared-infrastructure', 'zero_trust'])(
     const place = declared(model)
     const first = await realNode(place)
     const run = await first.solved(`Say ${MARKER}.`)
-    expect(await first.client.call('node', 'status', {})).toMatchObject({
-      deployment: model.replace('_', '-'),
-    })
+    const deployment = model.replace('_', '-')
+    expect(await first.client.call('node', 'status', {})).toMatchObject({ deployment })
     const [genesis] = (await first.client.call('trail', 'query', { run, limit: 1 })).entries
-    expect(genesis?.body).toMatchObject({ deployment_model: model.replace('_', '-') })
+    expect(genesis?.body).toMatchObject({ deployment_model: deployment })
     await first.node.stop('enough')
     expect(kept(place)).toContain('workspace_created')
     expect(kept(place)).not.toContain(MARKER)
     const { client } = await realNode(place)
-    expect(await client.call('runs', 'show', { run })).toMatchObject({
-      intent: `Say ${MARKER}.`,
-      state: 'done',
-    })
+    expect(await client.call('runs', 'show', { run })).toMatchObject({ intent: `Say ${MARKER}.`, state: 'done' })
     expect(await client.call('trail', 'verify', {})).toMatchObject({ sound: true })
   },
 )
 
 test('W-SEC-13 ALP-ASK-08 under zero-trust what a peer asks is sealed in the record; its thread is the file that ALP names', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob', 'deployment: zero-trust\n')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair('deployment: zero-trust\n')
   bob.stage.answer(`answer ${MARKER}`)
   expect(await alice.answer('bob', `question ${MARKER}`)).toMatchObject({ text: `answer ${MARKER}` })
   await bob.node.stop('enough')
@@ -135,12 +129,8 @@ test('a secret that is lost for good leaves a node to verify, to query and to be
   rmSync(place.path('default', 'secret'))
   rmSync(place.path('default', 'trail', KEY_MARK))
   const { client, log, start } = await realNode(place)
-  expect(log.lines).toContainEqual(
-    expect.objectContaining({
-      level: 'error',
-      message: expect.stringContaining('sealed with another secret'),
-    }),
-  )
+  const told = { level: 'error', message: expect.stringContaining('sealed with another secret') }
+  expect(log.lines).toContainEqual(expect.objectContaining(told))
   expect(await client.call('trail', 'verify', {})).toMatchObject({ sound: true })
   expect((await client.call('trail', 'query', { run })).entries.length).toBeGreaterThan(0)
   expect((await refusal(client.call('runs', 'show', { run }))).code).toBe('trail_damaged')
@@ -154,36 +144,26 @@ describe('who may connect', () => {
         requireListeners(model, [{ kind: 'unix' }, { kind, ...(mutual !== undefined && { mutual }) }])
         return false
       } catch (error) {
-        expect(error).toMatchObject({
-          code: 'unsupported',
-          details: { reason: 'unmet_deployment_model', model },
-        })
+        expect(error).toMatchObject({ code: 'unsupported', details: { reason: 'unmet_deployment_model', model } })
         return true
       }
     }
-    const table = (
-      [...['tcp', 'websocket', 'tls', 'unix', 'noise'].map(kind => [kind] as const), ['tls', true]] as const
-    ).map(([kind, mutual]) => [kind, mutual, ...DEPLOYMENT_MODELS.map(refused(kind, mutual))])
-    expect(table).toEqual([
-      ['tcp', undefined, false, true, true],
-      ['websocket', undefined, false, true, true],
-      ['tls', undefined, false, true, true],
-      ['unix', undefined, false, false, false],
-      ['noise', undefined, false, false, false],
-      ['tls', true, false, false, false],
-    ])
+    for (const kind of ['tcp', 'websocket', 'tls'])
+      expect(DEPLOYMENT_MODELS.map(refused(kind)), kind).toEqual([false, true, true])
+    for (const kind of ['unix', 'noise'])
+      expect(DEPLOYMENT_MODELS.map(refused(kind)), kind).toEqual([false, false, false])
+    expect(DEPLOYMENT_MODELS.map(refused('tls', true))).toEqual([false, false, false])
   })
 
   test('W-SEC-16 a connection comes in over the socket, or over TLS or Noise that has proved whose it is', () => {
     const admitted = (kind: string, identity?: Principal) =>
       DEPLOYMENT_MODELS.map(model => admits(model, { kind, identity }))
     expect(admitted('unix')).toEqual([true, true, true])
-    expect(admitted('tls', somebody)).toEqual([true, true, true])
-    expect(admitted('noise', somebody)).toEqual([true, true, true])
-    expect(admitted('tls')).toEqual([true, false, false])
-    expect(admitted('noise')).toEqual([true, false, false])
-    expect(admitted('tcp', somebody)).toEqual([true, false, false])
-    expect(admitted('websocket', somebody)).toEqual([true, false, false])
+    for (const kind of ['tls', 'noise']) {
+      expect(admitted(kind, somebody), kind).toEqual([true, true, true])
+      expect(admitted(kind), kind).toEqual([true, false, false])
+    }
+    for (const kind of ['tcp', 'websocket']) expect(admitted(kind, somebody), kind).toEqual([true, false, false])
   })
 
   test('a socket that others can reach is none to start with', async () => {

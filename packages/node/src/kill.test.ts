@@ -1,10 +1,10 @@
 // The node is killed at random moments of a run of ten tasks. The next one must bring the run to its end, with every
 // task's work in the result once.
-import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { findMarked } from '@parley/agents'
 import { expect, test } from 'vitest'
+import { repository } from './testing/ground.ts'
 import { KilledNodes } from './testing/killed.ts'
 
 const KILLS = process.env.PARLEY_SOAK ? 50 : 8
@@ -29,15 +29,7 @@ test(
   `a run of ten tasks survives ${KILLS} kills of its node (seed ${SEED})`,
   async () => {
     const nodes = new KilledNodes(SEED)
-    const { project } = nodes
-    const git = (...args: string[]) =>
-      execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@localhost', ...args], {
-        cwd: project,
-        encoding: 'utf8',
-      })
-    git('init', '--quiet', '--initial-branch=main')
-    git('add', '-A')
-    git('commit', '--quiet', '-m', 'first')
+    const git = repository(nodes.project)
     await nodes.connect()
     for (let kill = 1; kill <= KILLS; kill++) {
       const run = await nodes.start(`Write ten lines, ${kill}.`, team)

@@ -17,6 +17,7 @@ import { ManualClock } from '@parley/core'
 import { openTrail } from '@parley/trail'
 import { edited, tamper } from '@parley/trail/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Config } from './config/load.ts'
 import { nodeTimes } from './limits.ts'
 import { Node } from './node.ts'
 import { readNodeFile } from './reach/node-file.ts'
@@ -41,19 +42,17 @@ function readOnly(file: string): void {
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
+const started = (config: Config) => Node.start({ config, log: keptLog(), startedBy: 'up' })
+const failed = (code: string, more: object = {}) => ({ ok: false, error: { code, ...more } })
+
 describe('starting', () => {
   test('node.json says what runs, and is gone after a clean stop, as the socket is', async () => {
     const { node, place } = await startedNode()
     const file = place.path('default', 'node.json')
-    expect(readNodeFile(file)).toMatchObject({
-      pid: process.pid,
-      version: '0.1.0',
-      socket: place.path('default', 'call.sock'),
-      started_by: 'up',
-    })
+    const socket = place.path('default', 'call.sock')
+    expect(readNodeFile(file)).toMatchObject({ pid: process.pid, version: '0.1.0', socket, started_by: 'up' })
     await node.stop('enough')
-    expect(existsSync(file)).toBe(false)
-    expect(existsSync(place.path('default', 'call.sock'))).toBe(false)
+    expect([existsSync(file), existsSync(socket)]).toEqual([false, false])
   })
 
   test('everything in a profile is for its owner only', async () => {
@@ -71,12 +70,9 @@ describe('starting', () => {
 
   test('the second node of a profile is told who the first is', async () => {
     const { place, client } = await startedNode()
-    const second = await Node.start({ config: place.config(), log: keptLog(), startedBy: 'up' })
-    expect(second).toMatchObject({
-      ok: false,
-      error: { code: 'profile_in_use', details: { pid: process.pid, profile: 'default' } },
-    })
-    expect(second.ok ? '' : second.error.message).toContain(`process ${process.pid}`)
+    const details = { pid: process.pid, profile: 'default' }
+    const message = expect.stringContaining(`process ${process.pid}`)
+    expect(await started(place.config())).toMatchObject(failed('profile_in_use', { details, message }))
     expect((await client.call('node', 'status', {})).pid).toBe(process.pid)
   })
 
@@ -101,8 +97,7 @@ describe('starting', () => {
   test('a file that lies where the socket belongs is named and left alone', async () => {
     const place = ground()
     const file = place.write('default/call.sock', 'mine')
-    const failed = await Node.start({ config: place.config(), log: keptLog(), startedBy: 'up' })
-    expect(failed).toMatchObject({ ok: false, error: { code: 'socket_in_use', details: { socket: file } } })
+    expect(await started(place.config())).toMatchObject(failed('socket_in_use', { details: { socket: file } }))
     expect(readFileSync(file, 'utf8')).toBe('mine')
   })
 
@@ -121,34 +116,20 @@ describe('starting', () => {
 
   test('what fails on the way leaves nothing open', async () => {
     const place = ground()
-    const config = place.config()
-    const failed = await Node.start({
-      config,
-      log: keptLog(),
-      startedBy: 'up',
-      conduct: async () => {
-        throw new Error('no coordinator')
-      },
-    })
-    expect(failed).toMatchObject({ ok: false, error: { message: 'no coordinator' } })
+    const conduct = () => Promise.reject(new Error('no coordinator'))
+    const broken = await Node.start({ config: place.config(), log: keptLog(), startedBy: 'up', conduct })
+    expect(broken).toMatchObject({ ok: false, error: { message: 'no coordinator' } })
     const { node } = await startedNode({ place })
     await node.stop('enough')
   })
 
   test('a coordinator gets the secret, the turns at once and where its agents reach the node', async () => {
     const { coordinator, place } = await startedNode({ flags: { turns: '3', runs: '5' } })
-    const { secret, turns, runs, environment, profile } = coordinator.options
+    const { secret, environment } = coordinator.options
     expect(Buffer.from(secret)).toEqual(readFileSync(place.path('default', 'secret')))
-    expect({ turns, runs, profile, environment }).toEqual({
-      turns: 3,
-      runs: 5,
-      profile: place.path('default'),
-      environment: {
-        PARLEY_HOME: place.path(),
-        PARLEY_PROFILE: 'default',
-        PARLEY_SOCKET: place.path('default', 'call.sock'),
-      },
-    })
+    expect(coordinator.options).toMatchObject({ turns: 3, runs: 5, profile: place.path('default') })
+    const socket = place.path('default', 'call.sock')
+    expect(environment).toEqual({ PARLEY_HOME: place.path(), PARLEY_PROFILE: 'default', PARLEY_SOCKET: socket })
   })
 
   test('damage of the trail is told and does not stop the node', async () => {
@@ -175,11 +156,9 @@ describe('starting', () => {
     await first.client.call('solve', 'start', { ...solve, agent: 'claude' })
     await first.node.stop('enough')
     const trail = place.path('default', 'trail')
-    const segment = readdirSync(trail).find(name => /\.(seg|log)$|^segment|^\d/.test(name))!
-    const file = join(trail, segment)
+    const file = join(trail, readdirSync(trail).find(name => name.endsWith('.seg'))!)
     const bytes = readFileSync(file)
-    const at = bytes.indexOf('workspace_created')
-    bytes.write('XXXXXXXXX', at)
+    bytes.write('XXXXXXXXX', bytes.indexOf('workspace_created'))
     writeFileSync(file, bytes)
     const second = await startedNode({ place })
     const { damage } = await second.client.call('node', 'status', {})
@@ -192,9 +171,8 @@ describe('starting', () => {
     const trail = await openTrail(place.path('default'))
     await trail.close()
     place.write('default/alp/secrets/alp_key.pem', 'not a key')
-    const failed = await Node.start({ config: place.config(), log: keptLog(), startedBy: 'up' })
-    expect(failed).toMatchObject({ ok: false, error: { code: 'key_unusable' } })
-    expect(failed.ok ? '' : failed.error.message).toMatch(/alp_key\.pem.*restore .* backup/i)
+    const message = expect.stringMatching(/alp_key\.pem.*restore .* backup/i)
+    expect(await started(place.config())).toMatchObject(failed('key_unusable', { message }))
   })
 
   test('tokens of turns that a node which died was taking are gone', async () => {
@@ -211,9 +189,7 @@ describe('starting', () => {
     const key = place.path('default', 'alp', 'secrets', 'alp_key.pem')
     rmSync(key)
     for (const sign of ['true', 'false']) {
-      const config = place.config({ 'trail-sign': sign })
-      const failed = await Node.start({ config, log: keptLog(), startedBy: 'up' })
-      expect(failed).toMatchObject({ ok: false, error: { code: 'key_missing' } })
+      expect(await started(place.config({ 'trail-sign': sign }))).toMatchObject(failed('key_missing'))
       expect(existsSync(key)).toBe(false)
     }
   })
@@ -226,11 +202,8 @@ describe('stopping', () => {
     expect(one).toEqual({ reason: 'first', hanging: [] })
     expect(other).toBe(one)
     expect(coordinator.closed).toBe(1)
-    expect(log.lines.map(({ message }) => message)).toEqual([
-      'the node is up',
-      'the node is stopping',
-      'the node has stopped',
-    ])
+    const told = ['the node is up', 'the node is stopping', 'the node has stopped']
+    expect(log.lines.map(({ message }) => message)).toEqual(told)
   })
 
   test('ends connections: calls under way fail, new ones find nobody', async () => {
@@ -271,9 +244,8 @@ describe('stopping', () => {
     const { node, coordinator, log } = await startedNode()
     coordinator.closing = Promise.reject(new Error('stuck'))
     expect(await node.stop('enough')).toEqual({ reason: 'enough', hanging: [] })
-    expect(log.lines).toContainEqual(
-      expect.objectContaining({ level: 'error', message: 'the coordinator did not close well' }),
-    )
+    const told = { level: 'error', message: 'the coordinator did not close well' }
+    expect(log.lines).toContainEqual(expect.objectContaining(told))
   })
 })
 

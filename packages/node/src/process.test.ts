@@ -5,6 +5,13 @@ import { readNodeFile } from './reach/node-file.ts'
 import { ground } from './testing/ground.ts'
 import { nodeProcess, ODD_MAIN } from './testing/process.ts'
 
+/** A node that misbehaves in this way, and what it wrote into its log. */
+function odd(how: string) {
+  const place = ground()
+  const node = nodeProcess(place, { entry: ODD_MAIN, env: { PARLEY_ODD: how } })
+  return { place, node, log: () => readFileSync(place.path('default', 'logs', 'node.log'), 'utf8') }
+}
+
 describe('signals', () => {
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s stops it cleanly', async signal => {
     const place = ground()
@@ -20,12 +27,10 @@ describe('signals', () => {
   })
 
   test('a second one ends it at once, whatever hangs', async () => {
-    const place = ground()
-    const node = nodeProcess(place, { entry: ODD_MAIN, env: { PARLEY_ODD: 'hang' } })
+    const { node, log } = odd('hang')
     await node.up()
     node.child.kill('SIGTERM')
-    const log = place.path('default', 'logs', 'node.log')
-    await expect.poll(() => readFileSync(log, 'utf8'), { timeout: 10_000 }).toContain('is stopping')
+    await expect.poll(log, { timeout: 10_000 }).toContain('is stopping')
     node.child.kill('SIGTERM')
     expect(await node.ended()).toEqual({ code: 143, signal: null })
   })
@@ -33,30 +38,25 @@ describe('signals', () => {
 
 describe('exit codes', () => {
   test('70 after an error that nobody caught, which is in the log', async () => {
-    const place = ground()
-    const node = nodeProcess(place, { entry: ODD_MAIN, env: { PARLEY_ODD: 'throw' } })
+    const { place, node, log } = odd('throw')
     expect(await node.ended()).toEqual({ code: 70, signal: null })
-    const log = readFileSync(place.path('default', 'logs', 'node.log'), 'utf8')
-    expect(log).toContain('nobody catches this')
-    expect(log).toContain('the node has stopped')
+    expect(log()).toContain('nobody catches this')
+    expect(log()).toContain('the node has stopped')
     expect(existsSync(place.path('default', 'node.json'))).toBe(false)
   })
 
   test('an error of the machine that nobody caught is in the log, and the node goes on', async () => {
-    const place = ground()
-    const node = nodeProcess(place, { entry: ODD_MAIN, env: { PARLEY_ODD: 'full' } })
+    const { node, log } = odd('full')
     await node.up()
-    const log = place.path('default', 'logs', 'node.log')
-    await expect.poll(() => readFileSync(log, 'utf8'), { timeout: 10_000 }).toContain('the node goes on')
+    await expect.poll(log, { timeout: 10_000 }).toContain('the node goes on')
     node.child.kill('SIGTERM')
     expect(await node.ended()).toEqual({ code: 0, signal: null })
   })
 
   test('74 where the machine keeps it from starting, which is in the log', async () => {
-    const place = ground()
-    const node = nodeProcess(place, { entry: ODD_MAIN, env: { PARLEY_ODD: 'no-room' } })
+    const { node, log } = odd('no-room')
     expect(await node.ended()).toMatchObject({ code: 74 })
-    expect(readFileSync(place.path('default', 'logs', 'node.log'), 'utf8')).toContain('ENOSPC')
+    expect(log()).toContain('ENOSPC')
   })
 
   test('75 where the profile is in use, and the first goes on', async () => {

@@ -1,21 +1,16 @@
 // `parley` inside a turn: there, and the right one.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { RunId, WorkspaceId } from '@parley/core'
+import type { RunId } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { COMMAND_VARIABLE, writeShim } from './shim.ts'
+import { temporaryFolder } from './testing/ground.ts'
 import { startedNode } from './testing/started.ts'
-
-function temporary(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-node-shim-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
+import { turnInput } from './testing/turns.ts'
 
 test('the script runs the command with its arguments as they are, wherever it lies', () => {
-  const folder = join(temporary(), "it's $HOME here")
+  const folder = join(temporaryFolder(), "it's $HOME here")
   mkdirSync(folder)
   const entry = join(folder, 'entry.mjs')
   writeFileSync(entry, 'console.log(JSON.stringify([process.execPath, process.argv.slice(2)]))')
@@ -28,7 +23,7 @@ test('the script runs the command with its arguments as they are, wherever it li
 })
 
 test('without a command there is none, and none of an earlier start', () => {
-  const folder = temporary()
+  const folder = temporaryFolder()
   writeShim({ folder }, { [COMMAND_VARIABLE]: '/cli/parley.js' })
   expect(existsSync(join(folder, 'bin', 'parley'))).toBe(true)
   for (const env of [{}, { [COMMAND_VARIABLE]: 'relative.js' }]) {
@@ -53,18 +48,7 @@ test.each([
     origin: 'cli',
   })
   onTestFinished(() => adapter.close())
-  const input = {
-    run: 'run_1' as RunId,
-    workspace: 'ws_1' as WorkspaceId,
-    agent: 'a#1',
-    epoch: 1,
-    prompt: '',
-    context: [],
-    folder: place.home,
-    signal: new AbortController().signal,
-  }
-  expect(await adapter.takeTurn(input, () => undefined)).toMatchObject({
-    outcome: 'complete',
-    text: expect.stringContaining(place.path('default', 'bin', 'parley')),
-  })
+  const text = expect.stringContaining(place.path('default', 'bin', 'parley'))
+  const taken = await adapter.takeTurn(turnInput({ folder: place.home }), () => undefined)
+  expect(taken).toMatchObject({ outcome: 'complete', text })
 })

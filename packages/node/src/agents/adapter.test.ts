@@ -1,10 +1,11 @@
 // The way from a stored agent to a process: nothing that a team file can say gets lost.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type AgentSettings, type RunId, refuse, SystemClock, unwrap, type WorkspaceId } from '@parley/core'
+import { type AgentSettings, type RunId, refuse, SystemClock, unwrap } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Environment } from '../profile/paths.ts'
+import { temporaryFolder } from '../testing/ground.ts'
+import { turnInput } from '../testing/turns.ts'
 import { agentAdapter } from './adapter.ts'
 import { readTeam } from './team-files.ts'
 
@@ -17,16 +18,9 @@ interface Around {
 /** As a node makes it; nobody pays here, and there are no peers. */
 function adapted(agent: AgentSettings, { base, env = process.env, caller }: Around = {}) {
   const none = () => refuse('unavailable', 'There is no link here.')
+  const wanted = { run: 'run_1' as RunId, name: 'a', check: false, base, environment: caller, origin: 'test' }
   const adapter = agentAdapter(
-    {
-      run: 'run_1' as RunId,
-      name: 'a',
-      agent: { slots: 1, ...agent },
-      check: false,
-      base,
-      environment: caller,
-      origin: 'test',
-    },
+    { ...wanted, agent: { slots: 1, ...agent } },
     {
       clock: new SystemClock(),
       env,
@@ -39,23 +33,10 @@ function adapted(agent: AgentSettings, { base, env = process.env, caller }: Arou
   return adapter
 }
 
-function turn(folder: string) {
-  return {
-    run: 'run_1' as RunId,
-    workspace: 'ws_1' as WorkspaceId,
-    agent: 'a#1',
-    epoch: 1,
-    prompt: 'Hello.',
-    context: [],
-    folder,
-    environment: { PARLEY_SOCKET: '/s' },
-    signal: new AbortController().signal,
-  }
-}
+const turn = (folder: string) => turnInput({ prompt: 'Hello.', folder, environment: { PARLEY_SOCKET: '/s' } })
 
 test('an agent of a team file takes a turn, with a program beside the file, its variables and its limits', async () => {
-  const base = mkdtempSync(join(tmpdir(), 'parley-node-adapter-'))
-  onTestFinished(() => rmSync(base, { recursive: true, force: true }))
+  const base = temporaryFolder()
   writeFileSync(join(base, 'agent.sh'), '#!/bin/sh\necho "$LEVEL $PARLEY_SOCKET"; cat\n', { mode: 0o755 })
   const team = unwrap(
     readTeam(`version: 1
@@ -68,10 +49,8 @@ agents:
   const result = await adapter.takeTurn(turn(base), () => undefined)
   expect(result).toMatchObject({ outcome: 'complete', text: expect.stringMatching(/^high \/s\nHello\./) })
   const small = adapted({ ...team.agents.a!, maxOutputBytes: 4 }, { base })
-  expect(await small.takeTurn(turn(base), () => undefined)).toMatchObject({
-    outcome: 'failed',
-    error: { code: 'output_limit' },
-  })
+  const failed = { outcome: 'failed', error: { code: 'output_limit' } }
+  expect(await small.takeTurn(turn(base), () => undefined)).toMatchObject(failed)
 })
 
 test('an agent that makes no sense is refused with its reason', () => {
@@ -80,8 +59,7 @@ test('an agent that makes no sense is refused with its reason', () => {
 })
 
 test('what the caller has goes before what the node has, and an agent gets no more of it than it passes on', async () => {
-  const base = mkdtempSync(join(tmpdir(), 'parley-node-adapter-'))
-  onTestFinished(() => rmSync(base, { recursive: true, force: true }))
+  const base = temporaryFolder()
   const config = { command: ['/bin/sh', '-c', 'echo "$ONE,$TWO,$THREE"'], pass: ['ONE', 'TWO'] }
   const env = { PATH: '/bin', ONE: 'node', TWO: 'node', THREE: 'node' }
   const said = async (caller: Readonly<Record<string, string>> | undefined) => {
@@ -99,8 +77,6 @@ test('a function of the program that runs the node takes a turn, within its time
   const said = await greet.takeTurn(turn('/'), () => undefined)
   expect(said).toMatchObject({ outcome: 'complete', text: 'hello, Hello.' })
   const hang = adapted({ function: 'hang', timeoutMs: 20 })
-  expect(await hang.takeTurn(turn('/'), () => undefined)).toMatchObject({
-    outcome: 'failed',
-    error: { code: 'timeout', message: expect.stringContaining('hang') },
-  })
+  const error = { code: 'timeout', message: expect.stringContaining('hang') }
+  expect(await hang.takeTurn(turn('/'), () => undefined)).toMatchObject({ outcome: 'failed', error })
 })

@@ -31,9 +31,9 @@ describe('the guide to team files', () => {
 })
 
 test('an agent may be a peer or a function, with a time limit and slots', () => {
-  const text =
-    'version: 1\nname: far\nagents: { adviser: { peer: Home_server-2, timeout: 10m, slots: 1 }, other: { peer: x }, near: { function: sum } }\nplan: [{ id: a, agent: adviser, prompt: x, fallback: [other, near] }]\n'
-  expect(unwrap(readTeam(text)).agents).toEqual({
+  const agents = 'adviser: { peer: Home_server-2, timeout: 10m, slots: 1 }, other: { peer: x }, near: { function: sum }'
+  const plan = '{ id: a, agent: adviser, prompt: x, fallback: [other, near] }'
+  expect(unwrap(readTeam(`version: 1\nname: far\nagents: { ${agents} }\nplan: [${plan}]\n`)).agents).toEqual({
     adviser: { peer: 'Home_server-2', timeoutMs: 600_000, slots: 1 },
     other: { peer: 'x', slots: 4 },
     near: { function: 'sum', slots: 4 },
@@ -45,13 +45,7 @@ test.each([
   ['a peer that is no text', '{ peer: 7 }', 'wrong_type', 'peer', 'pinned peer'],
   ['a peer that must be quick', '{ peer: home, timeout: 0s }', 'bad_value', 'timeout', '1ms'],
   ['a function without a name', "{ function: '' }", 'bad_value', 'function', 'is empty'],
-  [
-    'an agent that is of no kind',
-    '{ slots: 2 }',
-    'missing_key',
-    'command',
-    "'command', 'preset', 'function' or 'peer'",
-  ],
+  ['an agent of no kind', '{ slots: 2 }', 'missing_key', 'command', "'command', 'preset', 'function' or 'peer'"],
 ])('%s is found', (_, agent, code, field, says) => {
   expect(problemsIn(agent)).toEqual([{ code, path: `agents.one.${field}`, message: expect.stringContaining(says) }])
 })
@@ -68,11 +62,7 @@ test.each([
   ['max_output', '1MiB'],
   ['function', 'sum'],
 ])("a peer has no '%s' of its own here", (field, value) => {
-  expect(problemsIn(`{ peer: home, ${field}: ${value} }`)).toEqual([
-    {
-      code: 'bad_value',
-      path: `agents.one.${field}`,
-      message: expect.stringContaining(`Leave out either 'peer' or '${field}'.`),
-    },
-  ])
+  const message = expect.stringContaining(`Leave out either 'peer' or '${field}'.`)
+  const problem = { code: 'bad_value', path: `agents.one.${field}`, message }
+  expect(problemsIn(`{ peer: home, ${field}: ${value} }`)).toEqual([problem])
 })

@@ -26,12 +26,8 @@ agents:
 function load(text: string | undefined, more: { env?: object; flags?: Record<string, string> } = {}) {
   const place = ground()
   const file = text === undefined ? place.path('default', 'config.yaml') : place.write('default/config.yaml', text)
-  const result = loadConfig({
-    home: place.home,
-    env: { ...more.env },
-    ...(more.flags && { flags: more.flags }),
-  })
-  return { file, result }
+  const { env, flags } = more
+  return { file, result: loadConfig({ home: place.home, env: { ...env }, ...(flags && { flags }) }) }
 }
 
 function refused(text: string, more?: Parameters<typeof load>[1]): { error: ParleyError; file: string } {
@@ -39,6 +35,9 @@ function refused(text: string, more?: Parameters<typeof load>[1]): { error: Parl
   if (result.ok) throw new Error('it was accepted')
   return { error: result.error, file }
 }
+
+/** What a refusal says of each mistake. */
+const problems = (...given: Parameters<typeof refused>) => refused(...given).error.details.problems
 
 describe('gates', () => {
   const text = 'gates:\n  preset: supervised\n  integration: { timeout: never }\n'
@@ -61,8 +60,7 @@ describe('gates', () => {
     ['gates: { integration: { timeout: soon } }\n', {}, 'gates.integration.timeout'],
     ['turns: 3\n', { PARLEY_GATES: 'strict' }, 'gates'],
   ])('%j %j is refused', (wrong, env, path) => {
-    const { error } = refused(wrong, { env })
-    expect(error.details.problems).toMatchObject([{ code: 'bad_value', path }])
+    expect(problems(wrong, { env })).toMatchObject([{ code: 'bad_value', path }])
   })
 })
 
@@ -76,26 +74,16 @@ describe('the deployment model', () => {
     const { file, result } = load(`deployment: ${said}\n`)
     const { values, entries } = unwrap(result)
     expect(values.deployment).toBe(model)
-    expect(entries.find(({ key }) => key === 'deployment')).toEqual({
-      key: 'deployment',
-      value: model,
-      from: `file ${file}:1`,
-    })
+    expect(entries).toContainEqual({ key: 'deployment', value: model, from: `file ${file}:1` })
     const env = { PARLEY_DEPLOYMENT: said }
     expect(unwrap(load('deployment: single-runtime\n', { env }).result).values.deployment).toBe(model)
   })
 
   test('that does not exist is refused, wherever it is said', () => {
-    expect(refused('deployment: mesh\n').error.details.problems).toMatchObject([
-      {
-        path: 'deployment',
-        line: 1,
-        message: expect.stringContaining('single-runtime, shared-infrastructure'),
-      },
-    ])
-    expect(refused('turns: 3\n', { env: { PARLEY_DEPLOYMENT: 'mesh' } }).error.details.problems).toMatchObject([
-      { code: 'bad_value', path: 'deployment', source: 'environment PARLEY_DEPLOYMENT' },
-    ])
+    const message = expect.stringContaining('single-runtime, shared-infrastructure')
+    expect(problems('deployment: mesh\n')).toMatchObject([{ path: 'deployment', line: 1, message }])
+    const wrong = { code: 'bad_value', path: 'deployment', source: 'environment PARLEY_DEPLOYMENT' }
+    expect(problems('turns: 3\n', { env: { PARLEY_DEPLOYMENT: 'mesh' } })).toMatchObject([wrong])
   })
 })
 
@@ -104,20 +92,16 @@ describe('trusted keys', () => {
 
   test('come from the file or the environment', () => {
     const { file, result } = load(`trusted_keys: [${key}]\n`)
-    expect(unwrap(result).values.trustedKeys).toEqual([key])
-    expect(unwrap(result).entries.find(entry => entry.key === 'trusted_keys')).toMatchObject({
-      value: key,
-      from: `file ${file}:1`,
-    })
+    const { values, entries } = unwrap(result)
+    expect(values.trustedKeys).toEqual([key])
+    expect(entries).toContainEqual({ key: 'trusted_keys', value: key, from: `file ${file}:1` })
     const env = { PARLEY_TRUSTED_KEYS: `${key}, ${key}` }
     expect(unwrap(load(undefined, { env }).result).values.trustedKeys).toEqual([key, key])
   })
 
   test('that are no keys are refused', () => {
     for (const wrong of ['short', key.replace('=', 'B'), `${key.slice(0, 42)}B=`])
-      expect(refused(`trusted_keys: [${JSON.stringify(wrong)}]\n`).error.details.problems).toMatchObject([
-        { code: 'bad_value' },
-      ])
+      expect(problems(`trusted_keys: [${JSON.stringify(wrong)}]\n`)).toMatchObject([{ code: 'bad_value' }])
   })
 })
 
@@ -127,13 +111,9 @@ describe('the record', () => {
   test('W-TRAIL-28 has its retention, its replica and its signatures from the file', () => {
     const { file, result } = load(text)
     const { values, entries } = unwrap(result)
-    expect(values).toMatchObject({
-      compactMs: 12 * 3_600_000,
-      warmMs: 90 * 86_400_000,
-      coldMs: 3650 * 86_400_000,
-      replica: '/mnt/replica',
-      sign: false,
-    })
+    const day = 86_400_000
+    const kept = { compactMs: day / 2, warmMs: 90 * day, coldMs: 3650 * day, replica: '/mnt/replica', sign: false }
+    expect(values).toMatchObject(kept)
     expect(entries.filter(({ key }) => key.startsWith('trail.'))).toEqual([
       { key: 'trail.compact', value: '12h', from: `file ${file}:2` },
       { key: 'trail.warm', value: '90d', from: `file ${file}:3` },
@@ -151,21 +131,14 @@ describe('the record', () => {
       PARLEY_TRAIL_REPLICA: '/mnt/other',
       PARLEY_TRAIL_SIGN: 'true',
     }
-    expect(unwrap(load(text, { env }).result).values).toMatchObject({
-      compactMs: null,
-      warmMs: 0,
-      coldMs: null,
-      replica: '/mnt/other',
-      sign: true,
-    })
+    const { values } = unwrap(load(text, { env }).result)
+    expect(values).toMatchObject({ compactMs: null, warmMs: 0, coldMs: null, replica: '/mnt/other', sign: true })
   })
 
-  test.each([['compact: 0', 0] as const, ['compact: off', null] as const, ['compact: false', null] as const])(
-    '%s is a delay, or none at all',
-    (said, ms) => {
-      expect(unwrap(load(`trail: { ${said} }\n`).result).values.compactMs).toBe(ms)
-    },
-  )
+  test('is compacted after a delay, or not at all', () => {
+    for (const [said, ms] of Object.entries({ 0: 0, off: null, false: null }))
+      expect(unwrap(load(`trail: { compact: ${said} }\n`).result).values.compactMs, said).toBe(ms)
+  })
 
   test.each([
     ['compact: soon', 'trail.compact', 'how long after the end'],
@@ -177,17 +150,23 @@ describe('the record', () => {
     ['replica: backup', 'trail.replica', 'absolute path'],
     ['sign: maybe', 'trail.sign', 'true or false'],
   ])('%s is refused, with what it may be', (wrong, path, words) => {
-    const { problems } = refused(`trail:\n  ${wrong}\n`).error.details
-    expect(problems).toMatchObject([{ code: 'bad_value', path, line: 2 }])
-    expect((problems as { message: string }[])[0]!.message).toContain(words)
+    const problem = { code: 'bad_value', path, line: 2, message: expect.stringContaining(words) }
+    expect(problems(`trail:\n  ${wrong}\n`)).toMatchObject([problem])
   })
 
   test('a key that is not known is told with the one that was meant', () => {
-    expect(refused('trail: { replca: /x }\n').error.details.problems).toMatchObject([
-      { code: 'unknown_key', message: expect.stringContaining("'replica'") },
-    ])
+    const problem = { code: 'unknown_key', message: expect.stringContaining("'replica'") }
+    expect(problems('trail: { replca: /x }\n')).toMatchObject([problem])
   })
 })
+
+/** As they are shown, in this order. */
+const DEFAULTS = [
+  'turns 8, runs 64, log.level "info", idle_timeout "10m", default_agent null, deployment "single-runtime"',
+  'trusted_keys null, trail.compact "1m", trail.warm "30d", trail.cold "forever", trail.replica null, trail.sign "true"',
+  'service.alp "true", network.host null, alp.tcp_port null, alp.call_port null, alp.agent null, alp.project null',
+  'alp.approval "auto", budget.daily_usd null, public_bio null, gates null, gates.confirm null',
+].flatMap(row => row.split(', '))
 
 describe('values', () => {
   test('without a file are the defaults', () => {
@@ -216,42 +195,14 @@ describe('values', () => {
       publicBio: undefined,
       agents: {},
     })
-    expect(entries).toEqual([
-      { key: 'turns', value: 8, from: 'default' },
-      { key: 'runs', value: 64, from: 'default' },
-      { key: 'log.level', value: 'info', from: 'default' },
-      { key: 'idle_timeout', value: '10m', from: 'default' },
-      { key: 'default_agent', value: null, from: 'default' },
-      { key: 'deployment', value: 'single-runtime', from: 'default' },
-      { key: 'trusted_keys', value: null, from: 'default' },
-      { key: 'trail.compact', value: '1m', from: 'default' },
-      { key: 'trail.warm', value: '30d', from: 'default' },
-      { key: 'trail.cold', value: 'forever', from: 'default' },
-      { key: 'trail.replica', value: null, from: 'default' },
-      { key: 'trail.sign', value: 'true', from: 'default' },
-      { key: 'service.alp', value: 'true', from: 'default' },
-      { key: 'network.host', value: null, from: 'default' },
-      { key: 'alp.tcp_port', value: null, from: 'default' },
-      { key: 'alp.call_port', value: null, from: 'default' },
-      { key: 'alp.agent', value: null, from: 'default' },
-      { key: 'alp.project', value: null, from: 'default' },
-      { key: 'alp.approval', value: 'auto', from: 'default' },
-      { key: 'budget.daily_usd', value: null, from: 'default' },
-      { key: 'public_bio', value: null, from: 'default' },
-      { key: 'gates', value: null, from: 'default' },
-      { key: 'gates.confirm', value: null, from: 'default' },
-    ])
+    expect(new Set(entries.map(({ from }) => from))).toEqual(new Set(['default']))
+    expect(entries.map(({ key, value }) => `${key} ${JSON.stringify(value)}`)).toEqual(DEFAULTS)
   })
 
   test('of the file say in which line they stand', () => {
     const { file, result } = load(FULL)
     const { values, entries } = unwrap(result)
-    expect(values).toMatchObject({
-      turns: 3,
-      logLevel: 'debug',
-      idleTimeoutMs: 5_400_000,
-      defaultAgent: 'writer',
-    })
+    expect(values).toMatchObject({ turns: 3, logLevel: 'debug', idleTimeoutMs: 5_400_000, defaultAgent: 'writer' })
     const said = entries.filter(({ from }) => from !== 'default')
     expect(said.map(({ key, from }) => `${key} ${from}`)).toEqual([
       `turns file ${file}:2`,
@@ -277,17 +228,12 @@ describe('values', () => {
 
   test('of agents are those of a team file, and values of variables are not shown', () => {
     const { values, entries } = unwrap(load(FULL).result)
-    expect(values.agents.tests).toMatchObject({
-      command: ['node', 'checks/tests.mjs'],
-      timeoutMs: 300_000,
-      slots: 2,
+    expect(values.agents).toMatchObject({
+      tests: { command: ['node', 'checks/tests.mjs'], timeoutMs: 300_000, slots: 2 },
+      writer: { preset: 'claude', model: 'sonnet' },
     })
-    expect(values.agents.writer).toMatchObject({ preset: 'claude', model: 'sonnet' })
     expect(JSON.stringify(entries)).not.toContain('quiet')
-    expect(entries.find(({ key }) => key === 'agents.tests')).toMatchObject({
-      key: 'agents.tests',
-      value: { env: ['LEVEL'] },
-    })
+    expect(entries.find(({ key }) => key === 'agents.tests')).toMatchObject({ value: { env: ['LEVEL'] } })
   })
 
   test.each(['', '# nothing\n', '{}'])('an empty file (%j) is one', text => {
@@ -315,23 +261,15 @@ describe('mistakes', () => {
     ['text that is no YAML', 'turns: [1\n', 'yaml_syntax', 2, 1, ''],
     ['a second document', 'turns: 1\n---\nturns: 2\n', 'yaml_syntax', 2, 1, 'second document'],
     ['an alias of nothing', 'turns: 1\nlog: *none\n', 'bad_value', 2, 6, '*none'],
-    [
-      'an agent with an unknown key',
-      'agents:\n  a:\n    comand: [x]\n',
-      'unknown_key',
-      3,
-      5,
-      "Did you mean 'command'?",
-    ],
+    ['an agent with an unknown key', 'agents:\n  a:\n    comand: [x]\n', 'unknown_key', 3, 5, "mean 'command'?"],
     ['an agent with a bad value', 'agents:\n  a:\n    command: [x]\n    timeout: soon\n', 'bad_value', 4, 14, ''],
     ['an agent that is none', 'agents:\n  a: 3\n', 'wrong_type', 2, 6, ''],
     ['an agent with a preset that is none', 'agents:\n  a: { preset: clyde }\n', 'bad_value', 2, 16, ''],
   ])('%s', (_what, text, code, line, column, words) => {
     const { error, file } = refused(text)
     expect(error.code).toBe('invalid_config')
-    expect(error.details.problems).toMatchObject([
-      { code, line, column, source: file, message: expect.stringContaining(words) },
-    ])
+    const problem = { code, line, column, source: file, message: expect.stringContaining(words) }
+    expect(error.details.problems).toMatchObject([problem])
     expect(error.message).toContain(`${file}:${line}:${column}: `)
   })
 
@@ -353,7 +291,7 @@ describe('mistakes', () => {
     const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`
     expect(refused(bomb).error.code).toBe('invalid_config')
     expect(refused(`turns: ${'['.repeat(20_000)}`).error.code).toBe('invalid_config')
-    expect(refused('x'.repeat(300_000)).error.details.problems).toMatchObject([{ code: 'too_large' }])
+    expect(problems('x'.repeat(300_000))).toMatchObject([{ code: 'too_large' }])
   })
 })
 

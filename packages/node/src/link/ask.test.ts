@@ -4,19 +4,33 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { refusal } from '../testing/calls.ts'
-import { configure, lastRun, ledgerOf, linkedGround, linkedNode, pin, pinBoth, startLinked } from '../testing/linked.ts'
+import {
+  configure,
+  type LinkedNode,
+  lastRun,
+  ledgerOf,
+  linkedGround,
+  linkedNode,
+  linkedPair,
+  pin,
+  pinBoth,
+  startLinked,
+} from '../testing/linked.ts'
+import { TEAM } from '../testing/real.ts'
 
 const remote = (error: { details: unknown }) => error.details as { code: number; message: string; data: unknown }
 
+/** Alice and carol, each of whom has pinned bob, as he has them. */
+async function three(): Promise<readonly [LinkedNode, LinkedNode, LinkedNode]> {
+  const [[alice, bob], carol] = [await linkedPair(), await linkedNode('carol')]
+  await pinBoth(carol, bob)
+  return [alice, bob, carol]
+}
+
 test('ALP-ASK-02 two nodes pin each other by a line, ping, and ask both ways; each ask is a run on the record', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob')
-  await pinBoth(alice, bob)
-  expect(await alice.client.call('link', 'ping', { peer: 'bob' })).toMatchObject({
-    peer: 'bob',
-    version: 1,
-    agent_name: 'default',
-  })
+  const [alice, bob] = await linkedPair()
+  const pong = { peer: 'bob', version: 1, agent_name: 'default' }
+  expect(await alice.client.call('link', 'ping', { peer: 'bob' })).toMatchObject(pong)
   for (const [asker, asked] of [
     [alice, bob],
     [bob, alice],
@@ -49,9 +63,7 @@ test('ALP-ASK-02 two nodes pin each other by a line, ping, and ask both ways; ea
 })
 
 test('ALP-ASK-06 an ask is watched: its session, its text while the turn is at work, then its answer', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair()
   bob.stage.hold()
   const types: string[] = []
   let text = ''
@@ -67,19 +79,13 @@ test('ALP-ASK-06 an ask is watched: its session, its text while the turn is at w
 })
 
 test('ALP-ASK-05 while a turn runs, another ask is told so at once', async () => {
-  const [alice, bob, carol] = [await linkedNode('alice'), await linkedNode('bob'), await linkedNode('carol')]
-  await pinBoth(alice, bob)
-  await pinBoth(carol, bob)
+  const [alice, bob, carol] = await three()
   bob.stage.hold()
   const first = alice.answer('bob', 'One.')
   await bob.stage.atWork()
   const busy = await refusal(carol.answer('bob', 'Two.'))
   expect(busy.code).toBe('peer_refused')
-  expect(remote(busy)).toMatchObject({
-    code: -32007,
-    message: 'target-busy',
-    data: { detail: expect.any(String) },
-  })
+  expect(remote(busy)).toMatchObject({ code: -32007, message: 'target-busy', data: { detail: expect.any(String) } })
   // Another caller's turn is nobody's business (ALP-CANCEL-02).
   expect(await carol.client.call('link', 'cancel', { peer: 'bob' })).toEqual({ cancelled: false })
   bob.stage.release()
@@ -88,25 +94,22 @@ test('ALP-ASK-05 while a turn runs, another ask is told so at once', async () =>
 })
 
 test('ALP-CANCEL-01 a turn is cancelled by its session: the run is ended, what it cost is booked', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair()
   bob.stage.hold()
   const values = alice.asked('bob', 'Take long.')[Symbol.asyncIterator]()
   const first = await values.next()
   expect(first.value).toMatchObject({ type: 'session' })
   await bob.stage.atWork()
   const { session } = first.value as { session: string }
-  expect(await alice.client.call('link', 'cancel', { peer: 'bob', session: 'another' })).toEqual({
-    cancelled: false,
-  })
-  expect(await alice.client.call('link', 'cancel', { peer: 'bob', session })).toEqual({ cancelled: true })
+  const cancel = (other = session) => alice.client.call('link', 'cancel', { peer: 'bob', session: other })
+  expect(await cancel('another')).toEqual({ cancelled: false })
+  expect(await cancel()).toEqual({ cancelled: true })
   let last = first.value
   for (let next = await values.next(); !next.done; next = await values.next()) last = next.value
   expect(last).toMatchObject({ type: 'answer', session, interrupted: true })
   expect(await lastRun(bob)).toMatchObject({ state: 'aborted' })
   expect(ledgerOf(bob.place).reserved).toBeUndefined()
-  expect(await alice.client.call('link', 'cancel', { peer: 'bob', session })).toEqual({ cancelled: false })
+  expect(await cancel()).toEqual({ cancelled: false })
 })
 
 test('ALP-CANCEL-02 whoever stops listening has the turn cancelled, also where cancelling is not allowed', async () => {
@@ -142,20 +145,13 @@ test('ALP-PEER-03 ALP-RATE-03 what a peer may not call, or not so often, is refu
 })
 
 test('ALP-BUD-03 the daily budget refuses with its cap and what is used; raised, it applies at once', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob', 'budget: { daily_usd: 0.2 }\n')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair('budget: { daily_usd: 0.2 }\n')
   expect(await alice.answer('bob', 'One.')).toMatchObject({ usd: 0.25 })
   const spent = await refusal(alice.answer('bob', 'Two.'))
-  expect(remote(spent)).toEqual({
-    code: -32005,
-    message: 'budget-exceeded',
-    data: { cap_kind: 'usd', cap: 0.2, used: 0.25 },
-  })
+  const data = { cap_kind: 'usd', cap: 0.2, used: 0.25 }
+  expect(remote(spent)).toEqual({ code: -32005, message: 'budget-exceeded', data })
   // The profile's own runs are held to the same day (ALP-BUD-01).
-  expect((await refusal(bob.start('version: 1\nname: t\nagents:\n  a: { command: [sh, -c, "echo x"] }\n'))).code).toBe(
-    'budget_exceeded',
-  )
+  expect((await refusal(bob.start(TEAM))).code).toBe('budget_exceeded')
   configure(bob.place, 'budget: { daily_usd: 5 }\n')
   expect(await alice.answer('bob', 'Three.')).toMatchObject({ text: 'a word' })
 })
@@ -167,11 +163,8 @@ test('ALP-BUD-01 an answer that costs more than was set aside for it is not thro
   const bob = await linkedNode('bob', `${dear}alp: { agent: dear }\nbudget: { daily_usd: 5 }\n`)
   await pinBoth(alice, bob)
   expect(await alice.answer('bob', 'How much?')).toMatchObject({ text: 'worth it', usd: 3, failed: false })
-  expect(await alice.answer('bob', 'Once more?')).toMatchObject({
-    text: '[error] The turn went over its budget.',
-    usd: 3,
-    failed: true,
-  })
+  const over = { text: '[error] The turn went over its budget.', usd: 3, failed: true }
+  expect(await alice.answer('bob', 'Once more?')).toMatchObject(over)
 })
 
 test('ALP-BUD-08 a cancelled turn whose agent tells its cost at the end is booked with all that was set aside', async () => {
@@ -208,9 +201,7 @@ test('ALP-BUD-08 a cancelled turn whose agent tells its cost at the end is booke
 })
 
 test('ALP-ASK-08 what was said before is told first, also after a restart, and to nobody else', async () => {
-  const [alice, bob, carol] = [await linkedNode('alice'), await linkedNode('bob'), await linkedNode('carol')]
-  await pinBoth(alice, bob)
-  await pinBoth(carol, bob)
+  const [alice, bob, carol] = await three()
   bob.stage.answer('the answer is 41')
   await alice.answer('bob', 'What is the number?')
   bob.stage.answer('it is 42')
@@ -239,10 +230,7 @@ test('the agent that answers sees the project that the owner chose, and changes 
   configure(place, `${agent}alp: { agent: clerk, project: ${JSON.stringify(project)} }\n`)
   const bob = await startLinked('bob', place, stage)
   await pinBoth(alice, bob)
-  expect(await alice.answer('bob', 'What does it say?')).toMatchObject({
-    text: 'as it was',
-    interrupted: false,
-  })
+  expect(await alice.answer('bob', 'What does it say?')).toMatchObject({ text: 'as it was', interrupted: false })
   expect(readdirSync(project)).toEqual(['paper.txt'])
   expect(readFileSync(join(project, 'paper.txt'), 'utf8')).toBe('as it was')
   const run = await lastRun(bob)
@@ -253,9 +241,7 @@ test('the agent that answers sees the project that the owner chose, and changes 
 })
 
 test('an owner who wants to be asked first is asked first', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob', 'alp: { approval: ask }\n')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair('alp: { approval: ask }\n')
   const answer = alice.answer('bob', 'May I ask?')
   const gates = async () => (await bob.client.call('gates', 'list', {})).gates
   await expect.poll(async () => (await gates()).length, { timeout: 20_000 }).toBe(1)
@@ -268,14 +254,11 @@ test('an owner who wants to be asked first is asked first', async () => {
 })
 
 test('an agent that cannot work is told to the owner, and to the peer only that', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob', 'alp: { agent: nobody-knows }\n')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair('alp: { agent: nobody-knows }\n')
   const failed = await refusal(alice.answer('bob', 'Are you there?'))
   expect(remote(failed)).toMatchObject({ code: -32603, message: 'internal-error' })
   expect(JSON.stringify(failed.details)).not.toContain('nobody-knows')
-  expect(bob.log.lines).toContainEqual(
-    expect.objectContaining({ level: 'error', message: expect.stringContaining('nobody-knows') }),
-  )
+  const told = { level: 'error', message: expect.stringContaining('nobody-knows') }
+  expect(bob.log.lines).toContainEqual(expect.objectContaining(told))
   expect(ledgerOf(bob.place)).toMatchObject({ by_peer: { alice: { usd: 0 } } })
 })

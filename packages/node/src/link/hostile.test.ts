@@ -14,7 +14,7 @@ import {
   x25519Image,
 } from '@parley/link'
 import { expect, onTestFinished, test } from 'vitest'
-import { type LinkedNode, linkedNode, pinBoth } from '../testing/linked.ts'
+import { type LinkedNode, linkedPair } from '../testing/linked.ts'
 
 const COUNT = process.env.PARLEY_SOAK ? 2000 : 300
 
@@ -40,15 +40,11 @@ function open(at: { readonly host: string; readonly port: number } | { readonly 
 
 async function expectServed(alice: LinkedNode, bob: LinkedNode): Promise<void> {
   expect(await bob.client.call('node', 'status', {})).toMatchObject({ link: { peers: 1 } })
-  expect(await alice.client.call('link', 'ping', { peer: 'bob', timeout_ms: 20_000 })).toMatchObject({
-    version: 1,
-  })
+  expect(await alice.client.call('link', 'ping', { peer: 'bob', timeout_ms: 20_000 })).toMatchObject({ version: 1 })
 }
 
 test(`ALP-TCP-06 ALP-TCP-08 ${COUNT} of each kind of bad connection: the node answers its owner and its peer meanwhile`, async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair()
   const { tcp, unix, pubkey } = await doors(bob)
   const key = x25519Image(publicKeyOf(pubkey)!)!
   const stranger = identityFromSeed(randomBytes(32))
@@ -86,25 +82,17 @@ test(`ALP-TCP-06 ALP-TCP-08 ${COUNT} of each kind of bad connection: the node an
 })
 
 test('ALP-TCP-04 ALP-TCP-08 frames that are too large, slow or garbage after the handshake end that connection alone', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair()
   const { tcp, pubkey } = await doors(bob)
   const clock = new SystemClock()
   const stranger = identityFromSeed(randomBytes(32))
-  const u32 = (length: number) => {
+  const u32 = (length: number, rest = Buffer.alloc(0)) => {
     const bytes = Buffer.alloc(4)
     bytes.writeUInt32BE(length)
-    return bytes
+    return Buffer.concat([bytes, rest])
   }
   for (const own of [stranger, loadIdentity(alice.place.path('default'))])
-    for (const bytes of [
-      u32(0),
-      u32(0xffff_ffff),
-      u32(1_048_577),
-      Buffer.concat([u32(40), randomBytes(40)]),
-      u32(1000),
-    ]) {
+    for (const bytes of [u32(0), u32(0xffff_ffff), u32(1_048_577), u32(40, randomBytes(40)), u32(1000)]) {
       const dialled = await dialNoise(tcp, pubkey, { own, clock, timeoutMs: 20_000 })
       if (!dialled.ok) throw dialled.error
       const { messages } = dialled.value.noise

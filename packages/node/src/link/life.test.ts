@@ -18,11 +18,17 @@ import {
   ledgerOf,
   linkedGround,
   linkedNode,
+  linkedPair,
   pin,
-  pinBoth,
   startLinked,
 } from '../testing/linked.ts'
 import { nodeProcess } from '../testing/process.ts'
+
+function connected(dial: Parameters<typeof connectClient>[0]['dial']) {
+  const client = connectClient<NodeOperations>({ dial, maxAttempts: 1 })
+  onTestFinished(() => client.close())
+  return client
+}
 
 test('ALP-PEND-01 a stranger gets silence and is remembered; accepted by the beginning of its fingerprint, it is served', async () => {
   const alice = await linkedNode('alice')
@@ -46,16 +52,11 @@ test('ALP-PEND-01 a stranger gets silence and is remembered; accepted by the beg
 })
 
 test('ALP-ID-05 a new key holds at once, on the same port; peers are cut off until they have pinned it', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair()
   const before = await bob.identity()
   const rotated = await bob.client.call('link', 'rotate-key', {})
-  expect(rotated).toMatchObject({
-    old: { pubkey: before.pubkey, fingerprint: before.fingerprint },
-    recorded: true,
-    peers: ['alice'],
-  })
+  const old = { pubkey: before.pubkey, fingerprint: before.fingerprint }
+  expect(rotated).toMatchObject({ old, recorded: true, peers: ['alice'] })
   const after = await bob.identity()
   expect(after).toMatchObject({ ...rotated.new, invitation: rotated.invitation, listening: before.listening })
   expect(after.pubkey).not.toBe(before.pubkey)
@@ -75,9 +76,7 @@ test('ALP-ID-05 a new key holds at once, on the same port; peers are cut off unt
 })
 
 test('a node that stops interrupts the answer it is at: the asker is told, the run is ended, nothing stays set aside', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair()
   bob.stage.hold()
   const answer = alice.answer('bob', 'Take long.')
   await bob.stage.atWork()
@@ -92,9 +91,7 @@ test('a node that stops interrupts the answer it is at: the asker is told, the r
 })
 
 test('W-TRAIL-02 what ends an ask that waits for its approval is on record under the name of who did it', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob', 'alp: { approval: ask }\n')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair('alp: { approval: ask }\n')
   const me = ownerPrincipal().id
   const peer = `alp:${(await alice.identity()).fingerprint}`
   const waiting = async () => {
@@ -108,9 +105,7 @@ test('W-TRAIL-02 what ends an ask that waits for its approval is on record under
   }
   const injectionsOf = async (node: LinkedNode, run: string) => {
     const { entries } = await node.client.call('trail', 'query', { run, limit: 256 })
-    expect(entries.find(({ event_type }) => event_type === 'gate_triggered')?.body).toMatchObject({
-      addressee: me,
-    })
+    expect(entries.find(({ event_type }) => event_type === 'gate_triggered')?.body).toMatchObject({ addressee: me })
     const created = entries.filter(({ event_type }) => event_type === 'workspace_created')
     expect(created.map(({ body }) => (body as { owner: string }).owner)).toEqual(created.map(() => me))
     return entries.filter(({ event_type }) => event_type === 'human_injection').map(({ actor }) => actor)
@@ -130,23 +125,14 @@ test('W-TRAIL-02 what ends an ask that waits for its approval is on record under
   expect(await stopped.answer).toMatchObject({ text: '[cancelled]', interrupted: true })
   const again = await startLinked('bob', bob.place, bob.stage)
   expect(await injectionsOf(again, stopped.run)).toEqual([peer])
-  expect(await again.ended(stopped.run)).toMatchObject({
-    state: 'aborted',
-    reason: expect.stringContaining('stops'),
-  })
+  const reason = expect.stringContaining('stops')
+  expect(await again.ended(stopped.run)).toMatchObject({ state: 'aborted', reason })
 })
 
 test('a node that is killed in mid-answer: the next one ends the run with its reason, settles it, and leaves no process', async () => {
   const alice = await linkedNode('alice')
   const { place, stage } = linkedGround('bob')
-  const client = () => {
-    const made = connectClient<NodeOperations>({
-      dial: () => connectUnix(place.path('default', 'call.sock')),
-      maxAttempts: 1,
-    })
-    onTestFinished(() => made.close())
-    return made
-  }
+  const client = () => connected(() => connectUnix(place.path('default', 'call.sock')))
   const first = nodeProcess(place)
   await first.up()
   const bob = client()
@@ -166,10 +152,8 @@ test('a node that is killed in mid-answer: the next one ends the run with its re
   await second.up()
   const again = client()
   const { run } = runs[0]!
-  expect(await again.call('runs', 'show', { run })).toMatchObject({
-    state: 'aborted',
-    principal: `alp:${own.fingerprint}`,
-  })
+  const aborted = { state: 'aborted', principal: `alp:${own.fingerprint}` }
+  expect(await again.call('runs', 'show', { run })).toMatchObject(aborted)
   const { entries } = await again.call('trail', 'query', { run, limit: 256 })
   expect(JSON.stringify(entries)).toContain('the node died while it answered a peer')
   expect(await again.call('trail', 'verify', { run })).toMatchObject({ sound: true })
@@ -192,15 +176,9 @@ test('ALP-TCP-01 a port that is taken keeps the node from nothing: it goes on ov
   onTestFinished(() => void taken.close())
   const { port } = taken.address() as { port: number }
   const { place, stage } = linkedGround('bob')
-  const bob = await startLinked(
-    'bob',
-    {
-      ...place,
-      env: { ...place.env, ALPI_ALP_TCP_PORT: String(port) },
-      config: flags => place.config({ ...flags, 'alp-tcp-port': String(port) }),
-    },
-    stage,
-  )
+  const env = { ...place.env, ALPI_ALP_TCP_PORT: String(port) }
+  const config: typeof place.config = flags => place.config({ ...flags, 'alp-tcp-port': String(port) })
+  const bob = await startLinked('bob', { ...place, env, config }, stage)
   const socket = place.path('default', 'alp', 'alp.sock')
   const { invitation, listening } = await bob.identity()
   expect(listening).toEqual([{ carrier: 'unix', at: socket }])
@@ -213,19 +191,13 @@ test('ALP-TCP-01 a port that is taken keeps the node from nothing: it goes on ov
 })
 
 test('ALP-ERR-05 a list of peers that cannot be read pins nobody, and the node is up and says so', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair()
   const list = bob.place.path('default', 'alp', 'peers.yaml')
   const good = readFileSync(list, 'utf8')
   writeFileSync(list, 'neither: [a list')
   expect((await refusal(alice.client.call('link', 'ping', { peer: 'bob' }))).code).toBe('link_empty_response')
-  expect(await bob.client.call('peers', 'list', {})).toMatchObject({
-    peers: [],
-    problems: [expect.any(String)],
-  })
-  const change = refusal(bob.client.call('peers', 'unpin', { id: 'alice' }))
-  expect((await change).code).toBe('peers_unreadable')
+  expect(await bob.client.call('peers', 'list', {})).toMatchObject({ peers: [], problems: [expect.any(String)] })
+  expect((await refusal(bob.client.call('peers', 'unpin', { id: 'alice' }))).code).toBe('peers_unreadable')
   writeFileSync(list, good)
   expect(await alice.client.call('link', 'ping', { peer: 'bob' })).toMatchObject({ version: 1 })
 })
@@ -252,9 +224,7 @@ test('ALP-TCP-01 service.alp: false listens nowhere and calls nobody; the list c
 })
 
 test('ALP-ID-01 a profile that does not sign its record has a key for its links all the same', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob', 'trail: { sign: false }\n')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair('trail: { sign: false }\n')
   expect(await alice.answer('bob', 'Who are you?')).toMatchObject({ text: 'a word' })
   expect((await refusal(bob.client.call('link', 'rotate-key', {}))).code).toBe('not_signed')
 })
@@ -271,16 +241,13 @@ test('a second listener carries the call protocol to pinned peers: just what the
     const identity = (await bob.identity()).pubkey
     return unwrap(await dialCall({ identity, at }, { own, clock: new SystemClock(), timeoutMs: 20_000 }))
   }
-  const client = connectClient<NodeOperations>({ dial, maxAttempts: 1 })
-  onTestFinished(() => client.close())
+  const client = connected(dial)
   expect(await client.call('runs', 'list', {})).toEqual({ runs: [] })
   expect((await refusal(client.call('node', 'status', {}))).code).toBe('FORBIDDEN')
   client.close()
   await bob.client.call('link', 'rotate-key', {})
   expect(await place()).toBe(before)
-  const again = connectClient<NodeOperations>({ dial, maxAttempts: 1 })
-  onTestFinished(() => again.close())
-  expect(await again.call('runs', 'list', {})).toEqual({ runs: [] })
+  expect(await connected(dial).call('runs', 'list', {})).toEqual({ runs: [] })
   expect(await bob.node.stop('enough')).toMatchObject({ hanging: [] })
 })
 
@@ -296,14 +263,9 @@ test('an operation of a peer is called by its path, as its list allows at that m
   expect((await refusal(call('/runs/list'))).code).toBe('link_empty_response')
   await pin(bob, alice, { allow: ['/runs/list'] })
   expect(await call('/runs/list', { input: { limit: 1 } })).toEqual({ output: { runs: [] } })
-  expect(await refusal(call('/runs/list', { input: { limit: 'x' } }))).toMatchObject({
-    code: 'peer_refused',
-    details: { code: 'INVALID_INPUT' },
-  })
-  expect(await refusal(call('/node/status'))).toMatchObject({
-    code: 'peer_refused',
-    details: { code: 'FORBIDDEN' },
-  })
+  const refused = (code: string) => ({ code: 'peer_refused', details: { code } })
+  expect(await refusal(call('/runs/list', { input: { limit: 'x' } }))).toMatchObject(refused('INVALID_INPUT'))
+  expect(await refusal(call('/node/status'))).toMatchObject(refused('FORBIDDEN'))
   expect((await refusal(call('/runs/list', { peer: 'carol' }))).code).toBe('unknown_peer')
   await bob.node.stop('enough')
   expect((await refusal(call('/runs/list'))).code).toBe('target-offline')

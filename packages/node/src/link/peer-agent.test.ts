@@ -1,7 +1,7 @@
 // A peer as an agent: a team names it like any other worker, and another takes over where it cannot work.
 import { expect, test } from 'vitest'
 import { refusal } from '../testing/calls.ts'
-import { lastRun, ledgerOf, linkedNode, pin, pinBoth } from '../testing/linked.ts'
+import { type LinkedNode, lastRun, ledgerOf, linkedNode, linkedPair, pinBoth } from '../testing/linked.ts'
 
 const team = (agents: string, plan: string) =>
   `version: 1\nname: far\napproval: none\nagents:\n  far: { peer: bob }\n${agents}plan:\n${plan}`
@@ -11,16 +11,16 @@ const TWO = team(
   '  - { id: one, agent: far, prompt: Say a number., paths: [] }\n  - { id: two, agent: near, prompt: Use it., needs: [one] }\n',
 )
 
+/** Who takes over, and a team in which it does. */
+const NEAR = '  near: { command: [sh, -c, "echo instead"] }\n'
+const SPARED = team(NEAR, '  - { id: one, agent: far, fallback: near, prompt: Say a number. }\n')
+
 test('a team has a peer as a worker: its answer is the result, another task builds on it, its cost is the turn’s', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair()
   bob.stage.answer('the number is 17')
   const run = await alice.ended(await alice.start(TWO))
-  expect(run).toMatchObject({
-    state: 'done',
-    tasks: [{ id: 'one', state: 'done', usage: { usd: 0.25 } }, { state: 'done' }],
-  })
+  const tasks = [{ id: 'one', state: 'done', usage: { usd: 0.25 } }, { state: 'done' }]
+  expect(run).toMatchObject({ state: 'done', tasks })
   expect(run.tasks[0]!.steps[0]!.text).toContain('the number is 17')
   expect(bob.stage.prompt).toContain('Say a number.')
   const { fingerprint } = await alice.identity()
@@ -35,48 +35,33 @@ test('a run whose peer nobody has pinned is refused before anything starts, unle
   const error = await refusal(alice.start(TWO))
   expect(error).toMatchObject({ code: 'unknown_peer', message: expect.stringContaining('bob (agent far)') })
   expect((await alice.client.call('runs', 'list', {})).runs).toEqual([])
-  const spared = team(
-    '  near: { command: [sh, -c, "echo instead"] }\n',
-    '  - { id: one, agent: far, fallback: near, prompt: Say a number. }\n',
-  )
-  expect(await alice.ended(await alice.start(spared))).toMatchObject({ state: 'done' })
+  expect(await alice.ended(await alice.start(SPARED))).toMatchObject({ state: 'done' })
 })
 
 test.each([
-  ['is offline', async (bob: Awaited<ReturnType<typeof linkedNode>>) => void (await bob.node.stop('away'))],
+  ['is offline', async (bob: LinkedNode) => void (await bob.node.stop('away'))],
   ['has unpinned us', async bob => void (await bob.client.call('peers', 'unpin', { id: 'alice' }))],
   ['has another key', async bob => void (await bob.client.call('link', 'rotate-key', {}))],
 ])('a peer that %s is an outage: the fallback does the task', async (_what, ruin) => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair()
   await ruin(bob)
-  const fallback = team(
-    '  near: { command: [sh, -c, "echo instead"] }\n',
-    '  - { id: one, agent: far, fallback: near, prompt: Say a number. }\n',
-  )
-  const run = await alice.ended(await alice.start(fallback))
+  const run = await alice.ended(await alice.start(SPARED))
   expect(run.state).toBe('done')
   expect(run.tasks[0]!.steps.at(-1)!.text).toContain('instead')
 })
 
 test('ALP-ASK-04 a turn that failed at the peer is not its answer: the fallback does the task, and without one the task fails', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob', '  broken: { command: [sh, -c, "exit 4"] }\nalp: { agent: broken }\n')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair('  broken: { command: [sh, -c, "exit 4"] }\nalp: { agent: broken }\n')
   expect(await alice.answer('bob', 'Are you well?')).toMatchObject({ failed: true, interrupted: false })
   const task = '{ id: one, agent: far, prompt: Say a number., attempts: 1'
   const alone = await alice.ended(await alice.start(team('', `  - ${task} }\n`)))
   expect(alone).toMatchObject({ state: 'failed', tasks: [{ note: expect.stringContaining('failed there') }] })
-  const near = '  near: { command: [sh, -c, "echo instead"] }\n'
-  const spared = await alice.ended(await alice.start(team(near, `  - ${task}, fallback: near }\n`)))
+  const spared = await alice.ended(await alice.start(team(NEAR, `  - ${task}, fallback: near }\n`)))
   expect(spared).toMatchObject({ state: 'done', tasks: [{ agent: 'near' }] })
 })
 
 test('aborting the run cancels the turn at the peer', async () => {
-  const alice = await linkedNode('alice')
-  const bob = await linkedNode('bob')
-  await pinBoth(alice, bob)
+  const [alice, bob] = await linkedPair()
   bob.stage.hold()
   const run = await alice.start(team('', '  - { id: one, agent: far, prompt: Take long. }\n'))
   await bob.stage.atWork()
@@ -92,14 +77,9 @@ test('a peer of the configuration is listed, found where it is pinned, and solve
   const listed = async () =>
     (await alice.client.call('agents', 'list', {})).agents.find(({ name }) => name === 'distant')
   expect(await listed()).toMatchObject({ source: 'configured', program: 'peer bob', found: false })
-  await pin(alice, bob)
-  await pin(bob, alice)
+  await pinBoth(alice, bob)
   expect(await listed()).toMatchObject({ found: true })
-  const { run } = await alice.client.call('solve', 'start', {
-    intent: 'Say something.',
-    project: alice.place.home,
-    agent: 'distant',
-    approved: true,
-  })
+  const input = { intent: 'Say something.', project: alice.place.home, agent: 'distant', approved: true }
+  const { run } = await alice.client.call('solve', 'start', input)
   expect(await alice.ended(run)).toMatchObject({ state: 'done' })
 })

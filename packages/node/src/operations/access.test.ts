@@ -11,19 +11,10 @@ function verbsOf(): AgentVerbs {
   return {
     // What an agent says of itself must not become more than a turn's agent.
     principal: { id: 'writer#1', kind: 'user', scopes: ['owner'] },
-    status: async () =>
-      ok({
-        run: 'run_1',
-        workspace: 'ws_1',
-        task: 'one',
-        title: 'One',
-        agent: 'writer#1',
-        state: 'active',
-        epoch: 1,
-        unread: 0,
-        checkpoints: 0,
-        may_change: 'everything',
-      }),
+    status: async () => {
+      const work = { run: 'run_1', workspace: 'ws_1', task: 'one', title: 'One', agent: 'writer#1', state: 'active' }
+      return ok({ ...work, epoch: 1, unread: 0, checkpoints: 0, may_change: 'everything' })
+    },
     inbox: async () => ok([{ id: 'e1', from: 'root', type: 'directive', priority: 'normal', text: 'Hi' }]),
     checkpoint: async intent => ok({ checkpoint: `cp ${intent}`, files: ['a'] }),
     block: async () => err(new ParleyError('invalid_state', 'The turn is over.')),
@@ -37,9 +28,8 @@ describe('/workspaces, and who may call what', () => {
     const inside = { authToken: 'good' }
     expect(await client.call('workspaces', 'status', {}, inside)).toMatchObject({ workspace: 'ws_1' })
     expect(await client.call('workspaces', 'inbox', {}, inside)).toMatchObject({ mail: [{ text: 'Hi' }] })
-    expect(await client.call('workspaces', 'checkpoint', { intent: 'half' }, inside)).toMatchObject({
-      checkpoint: 'cp half',
-    })
+    const kept = await client.call('workspaces', 'checkpoint', { intent: 'half' }, inside)
+    expect(kept).toMatchObject({ checkpoint: 'cp half' })
     expect((await refusal(client.call('workspaces', 'block', { reason: 'x' }, inside))).code).toBe('invalid_state')
   })
 
@@ -72,10 +62,7 @@ describe('/workspaces, and who may call what', () => {
     const stale = await refusal(client.call('workspaces', 'status', {}, { authToken: 'stale' }))
     expect(stale.code).toBe('permission_denied')
     const owner = await refusal(client.call('workspaces', 'status', {}))
-    expect(owner).toMatchObject({
-      code: 'no_workspace',
-      message: expect.stringContaining('PARLEY_TOKEN_FILE'),
-    })
+    expect(owner).toMatchObject({ code: 'no_workspace', message: expect.stringContaining('PARLEY_TOKEN_FILE') })
   })
 
   test('every operation demands a scope, says what it is for, and is discoverable by the owner', async () => {
@@ -86,42 +73,24 @@ describe('/workspaces, and who may call what', () => {
     }
     const own = operations.filter(({ name }) => !name.startsWith('/services/'))
     const byService = Map.groupBy(own, ({ name }) => name.split('/')[1]!)
-    const names = [...byService].map(([service, all]) => [
-      service,
-      all.map(({ name }) => name.split('/')[2]).toSorted(),
-    ])
-    expect(Object.fromEntries(names)).toEqual({
-      agents: ['list'],
-      budget: ['today'],
-      budgets: ['list', 'raise'],
-      config: ['show'],
-      escalations: ['list', 'respond'],
-      gates: ['find', 'list', 'passphrase', 'respond', 'watch'],
-      highway: ['inject'],
-      link: ['ask', 'call', 'cancel', 'identity', 'ping', 'rotate-key'],
-      node: ['prove', 'status', 'stop'],
-      peers: ['accept', 'allow', 'dismiss', 'list', 'pending', 'pin', 'unpin'],
-      runs: ['abort', 'follow', 'list', 'show'],
-      solve: ['start'],
-      tasks: ['list'],
-      trail: [
-        'compact',
-        'export',
-        'heads',
-        'import',
-        'keys',
-        'pack',
-        'proof',
-        'query',
-        'restore',
-        'rotate-key',
-        'snapshot',
-        'tiers',
-        'verify',
-        'watch',
-      ],
-      users: ['change', 'list'],
-      workspaces: ['block', 'checkpoint', 'inbox', 'left', 'migrate', 'resume', 'salvage', 'status', 'suspend'],
+    const namesOf = (all: typeof own) => all.map(({ name }) => name.split('/')[2]).toSorted()
+    expect(Object.fromEntries([...byService].map(([service, all]) => [service, namesOf(all).join(' ')]))).toEqual({
+      agents: 'list',
+      budget: 'today',
+      budgets: 'list raise',
+      config: 'show',
+      escalations: 'list respond',
+      gates: 'find list passphrase respond watch',
+      highway: 'inject',
+      link: 'ask call cancel identity ping rotate-key',
+      node: 'prove status stop',
+      peers: 'accept allow dismiss list pending pin unpin',
+      runs: 'abort follow list show',
+      solve: 'start',
+      tasks: 'list',
+      trail: 'compact export heads import keys pack proof query restore rotate-key snapshot tiers verify watch',
+      users: 'change list',
+      workspaces: 'block checkpoint inbox left migrate resume salvage status suspend',
     })
     for (const { name } of own) {
       const [, service, op] = name.split('/')

@@ -20,10 +20,8 @@ async function damagedNode() {
 
 test('the node says how it is, and stops when it is asked to', async () => {
   const { client, node, log } = await damagedNode()
-  expect(await client.call('node', 'status', {})).toMatchObject({
-    pid: process.pid,
-    runs: { working: 0, waiting: 0, for_peers: 0 },
-  })
+  const runs = { working: 0, waiting: 0, for_peers: 0 }
+  expect(await client.call('node', 'status', {})).toMatchObject({ pid: process.pid, runs })
   expect(log.lines.at(-1)).toMatchObject({ level: 'error', message: expect.stringContaining('Entry 14') })
   await client.call('node', 'stop', { reason: 'down' })
   expect(await node.stopped).toEqual({ reason: 'down', hanging: [] })
@@ -37,9 +35,6 @@ test('who asks for the run is told what is wrong with it, as no defect of the no
     client.call('tasks', 'list', { run }),
     client.call('gates', 'list', {}),
   ]
-  for (const call of calls)
-    expect(await refusal(call)).toMatchObject({
-      code: 'trail_damaged',
-      message: expect.stringContaining('Entry 14'),
-    })
+  const damaged = { code: 'trail_damaged', message: expect.stringContaining('Entry 14') }
+  for (const call of calls) expect(await refusal(call)).toMatchObject(damaged)
 })

@@ -1,24 +1,23 @@
 import { hash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { SystemClock, SystemIds } from '@parley/core'
 import { openTrail } from '@parley/trail'
 import { EVENT_TYPES } from '@parley/trail/events'
 import { edited, ScriptedRun, tamper } from '@parley/trail/testing'
 import { expect, onTestFinished, test } from 'vitest'
+import { temporaryFolder } from '../testing/ground.ts'
 import { knownTypes } from './entry-types.ts'
 
 /** A run whose newest entry has a type that this version does not know. */
 async function runFromElsewhere() {
-  const profile = mkdtempSync(join(tmpdir(), 'parley-types-'))
-  onTestFinished(() => rmSync(profile, { recursive: true, force: true }))
+  const profile = temporaryFolder()
   const first = await openTrail(profile)
-  const { run, ...script } = await started(first)
+  const script = await ScriptedRun.start(first, new SystemIds(), new SystemClock())
+  await script.workspace()
+  const [run, { seq }] = [script.run.id, await script.run.head()]
   await first.close()
   tamper(profile, records =>
     records.map(record => {
-      if (record.run !== run || record.seq !== script.last) return record
+      if (record.run !== run || record.seq !== seq) return record
       const changed = edited(record, '"workspace_created"', '"acme.workspace_painted"')
       return { ...changed, hash: hash('sha256', changed.view, 'hex') }
     }),
@@ -26,12 +25,6 @@ async function runFromElsewhere() {
   const trail = await openTrail(profile)
   onTestFinished(() => trail.close())
   return trail.run(run)
-}
-
-async function started(trail: Awaited<ReturnType<typeof openTrail>>) {
-  const script = await ScriptedRun.start(trail, new SystemIds(), new SystemClock())
-  await script.workspace()
-  return { run: script.run.id, last: (await script.run.head()).seq }
 }
 
 test('every type of the registry is known, and so is one that the run has entries of', async () => {
@@ -49,10 +42,7 @@ test.each([
 ])('%s is refused, with what was meant where that is near', async (name, meant) => {
   const run = await runFromElsewhere()
   const refused = await knownTypes(run, { event_type: ['workspace_created', name] })
-  expect(refused).toMatchObject({
-    ok: false,
-    error: { code: 'invalid_query', details: { event_type: name } },
-  })
+  expect(refused).toMatchObject({ ok: false, error: { code: 'invalid_query', details: { event_type: name } } })
   if (refused.ok) return
   expect(refused.error.details.did_you_mean).toBe(meant)
   expect(refused.error.message).toContain(`'${name}'`)

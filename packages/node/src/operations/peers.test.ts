@@ -21,25 +21,11 @@ describe('/peers', () => {
       allow: ['link.ping', 'link.ask'],
       per_minute: 60,
     })
-    await client.call('peers', 'pin', {
-      pubkey: key(2),
-      id: 'carol',
-      alias: 'Carol of the lab',
-      address: 'lab:7423',
-      allow: ['link.ping', '/runs/list'],
-      per_minute: 5,
-    })
+    const more = { alias: 'Carol of the lab', address: 'lab:7423', allow: ['link.ping', '/runs/list'], per_minute: 5 }
+    const carol = { id: 'carol', pubkey: key(2), ...more }
+    await client.call('peers', 'pin', carol)
     const { peers, problems } = await client.call('peers', 'list', {})
-    expect(peers).toMatchObject([
-      { id: 'bob' },
-      {
-        id: 'carol',
-        alias: 'Carol of the lab',
-        address: 'lab:7423',
-        allow: ['link.ping', '/runs/list'],
-        per_minute: 5,
-      },
-    ])
+    expect(peers).toMatchObject([{ id: 'bob' }, carol])
     expect(problems).toEqual([])
     expect(readFileSync(place.path('default', 'alp', 'peers.yaml'), 'utf8')).toContain(key(2))
     const { peer: gone } = await client.call('peers', 'unpin', { id: 'bob' })
@@ -105,6 +91,7 @@ describe('/peers', () => {
 test('/link/identity tells the key, where it listens, and the line to paste, which others can read', async () => {
   const { client, place, node } = await startedNode()
   const identity = await client.call('link', 'identity', {})
+  const { pubkey, fingerprint, spoken, listening } = identity
   expect(identity).toMatchObject({
     profile: 'default',
     pubkey: expect.stringMatching(/^[A-Za-z0-9+/]{43}=$/),
@@ -114,21 +101,12 @@ test('/link/identity tells the key, where it listens, and the line to paste, whi
       { carrier: 'tcp', at: expect.stringMatching(/^127\.0\.0\.1:\d+$/) },
     ],
   })
-  expect(identity.invitation).toContain(`@${identity.listening[1]!.at}`)
-  expect((await node.status()).link).toEqual({
-    listening: identity.listening,
-    peers: 0,
-    pending: 0,
-    problems: 0,
-  })
+  expect(identity.invitation).toContain(`@${listening[1]!.at}`)
+  expect((await node.status()).link).toEqual({ listening, peers: 0, pending: 0, problems: 0 })
   const { keys } = await client.call('trail', 'keys', {})
   // One key, one fingerprint, wherever it is shown.
-  expect(keys.at(-1)).toMatchObject({ key: identity.pubkey, fingerprint: identity.fingerprint })
+  expect(keys.at(-1)).toMatchObject({ key: pubkey, fingerprint })
   const other = await startedNode()
   const { peer } = await other.client.call('peers', 'pin', { invitation: identity.invitation, id: 'x' })
-  expect(peer).toMatchObject({
-    pubkey: identity.pubkey,
-    fingerprint: identity.fingerprint,
-    spoken: identity.spoken,
-  })
+  expect(peer).toMatchObject({ pubkey, fingerprint, spoken })
 })

@@ -5,22 +5,13 @@ import { expect, test } from 'vitest'
 import { nodeLimits } from '../limits.ts'
 import { report } from './trail.ts'
 
+const edited = { entry: null, damage: 'edited', violation: 'hash_mismatch', message: '', expected: '', actual: '' }
+
 const damaged = (count: number, run: string): VerifyReport => ({
   run: run as RunId,
   entries: count,
   head: undefined,
-  findings: Array.from({ length: count }, (_, index): Finding => {
-    const seq = index + 1
-    return {
-      seq,
-      entry: null,
-      damage: 'edited',
-      violation: 'hash_mismatch',
-      message: '',
-      expected: '',
-      actual: '',
-    }
-  }),
+  findings: Array.from({ length: count }, (_, index) => ({ ...edited, seq: index + 1 }) as Finding),
   violations: [],
 })
 

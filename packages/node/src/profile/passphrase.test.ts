@@ -1,30 +1,26 @@
 // The passphrase that answers can need: checked by the node, bounded in attempts, and nowhere to be found.
-import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { ManualClock, ok, type Result, refuse, unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../config/load.ts'
 import { storePassphrase } from '../config/store-passphrase.ts'
 import { nodeLimits, nodeTimes } from '../limits.ts'
-import { ground } from '../testing/ground.ts'
+import { filesWith, ground } from '../testing/ground.ts'
 import { startedNode } from '../testing/started.ts'
 import { AnswerPassphrase, hashPassphrase, isPassphraseHash } from './passphrase.ts'
 
 const WORDS = 'correct horse battery'
 const code = (result: Result<unknown>) => (result.ok ? 'ok' : result.error.code)
 
-function passphrase(hash: string | undefined) {
+function passphrase(hash: string | undefined, kept: Result<void> = ok(undefined)) {
   const clock = new ManualClock()
   const stored: (string | undefined)[] = []
   const warnings: string[] = []
-  const made = new AnswerPassphrase({
-    hash,
-    clock,
-    store: next => {
-      stored.push(next)
-      return ok(undefined)
-    },
-    warn: message => void warnings.push(message),
-  })
+  const store = (next: string | undefined) => {
+    stored.push(next)
+    return kept
+  }
+  const made = new AnswerPassphrase({ hash, clock, store, warn: message => void warnings.push(message) })
   return { made, clock, stored, warnings }
 }
 
@@ -56,11 +52,8 @@ describe('a passphrase', () => {
     const many = await Promise.all(Array.from({ length: 9 }, () => made.check('wrong one')))
     expect(many.filter(each => code(each) === 'passphrase_wrong')).toHaveLength(nodeLimits.passphraseAttempts)
     expect(many.filter(each => code(each) === 'passphrase_locked')).toHaveLength(4)
-    const locked = await made.check(WORDS)
-    expect(locked).toMatchObject({
-      ok: false,
-      error: { details: { retry_at: expect.stringContaining('T') } },
-    })
+    const details = { retry_at: expect.stringContaining('T') }
+    expect(await made.check(WORDS)).toMatchObject({ ok: false, error: { details } })
     clock.advance(nodeTimes.passphraseWindow)
     expect(code(await made.check(WORDS))).toBe('ok')
     expect(code(await made.check('wrong one'))).toBe('passphrase_wrong')
@@ -81,13 +74,7 @@ describe('a passphrase', () => {
   })
 
   test('that cannot be kept does not count', async () => {
-    const store = () => refuse('profile_unusable', 'no')
-    const made = new AnswerPassphrase({
-      hash: undefined,
-      clock: new ManualClock(),
-      store,
-      warn: () => undefined,
-    })
+    const { made } = passphrase(undefined, refuse('profile_unusable', 'no'))
     expect(code(await made.change(WORDS, undefined))).toBe('profile_unusable')
     expect(made.required).toBe(false)
   })
@@ -121,10 +108,7 @@ describe('config.yaml', () => {
     expect(entries).toContainEqual({ key: 'gates.confirm', value: 'a passphrase', from: `file ${file}:2` })
     unwrap(storePassphrase(file, undefined))
     expect(place.config().values.passphrase).toBeUndefined()
-    expect(storePassphrase(place.write('default/bad.yaml', 'a: ['), hash)).toMatchObject({
-      ok: false,
-      error: { code: 'invalid_config' },
-    })
+    expect(code(storePassphrase(place.write('default/bad.yaml', 'a: ['), hash))).toBe('invalid_config')
   })
 
   test.each([`"${WORDS}"`, `scrypt:32767:8:1:${'a'.repeat(22)}:${'b'.repeat(43)}`, '12345678'])(
@@ -145,26 +129,22 @@ describe('config.yaml', () => {
 test('the node wants it with every answer from the moment it is set, and keeps it nowhere', async () => {
   const place = ground()
   const first = await startedNode({ place })
-  const approve = (client: typeof first.client, more: object = {}) =>
-    client.call('gates', 'respond', { gate: 'gate_1', decision: 'approve', ...more })
+  const approve = (more: object = {}) =>
+    first.client.call('gates', 'respond', { gate: 'gate_1', decision: 'approve', ...more })
   const reply = (more: object = {}) =>
     first.client.call('escalations', 'respond', { question: 'sig_1', answer: 'delegate', ...more })
   expect(await first.client.call('gates', 'passphrase', { passphrase: WORDS })).toEqual({ required: true })
-  await expect(approve(first.client)).rejects.toMatchObject({ code: 'passphrase_required' })
+  await expect(approve()).rejects.toMatchObject({ code: 'passphrase_required' })
   await expect(reply()).rejects.toMatchObject({ code: 'passphrase_required' })
-  await expect(approve(first.client, { passphrase: 'wrong one' })).rejects.toMatchObject({
-    code: 'passphrase_wrong',
-  })
+  await expect(approve({ passphrase: 'wrong one' })).rejects.toMatchObject({ code: 'passphrase_wrong' })
   expect(first.coordinator.answers).toEqual([])
   await reply({ passphrase: WORDS })
   expect(first.coordinator.answers).toHaveLength(1)
   expect(JSON.stringify(first.coordinator.answers)).not.toContain(WORDS)
   // What an agent writes into the file while the node runs changes nothing.
   unwrap(storePassphrase(place.path('default', 'config.yaml'), undefined))
-  await expect(approve(first.client)).rejects.toMatchObject({ code: 'passphrase_required' })
+  await expect(approve()).rejects.toMatchObject({ code: 'passphrase_required' })
   expect(JSON.stringify(first.log.lines)).not.toMatch(/correct horse|wrong one/)
   await first.node.stop('for the test')
-  const files = readdirSync(place.path(), { recursive: true, encoding: 'utf8' }).map(each => place.path(each))
-  for (const file of files.filter(each => statSync(each).isFile()))
-    expect(readFileSync(file).includes(WORDS), file).toBe(false)
+  expect(filesWith(place, WORDS)).toEqual([])
 })

@@ -1,20 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { nodeLimits } from '../limits.ts'
+import { temporaryFolder } from '../testing/ground.ts'
 import { Reserve } from './reserve.ts'
-
-function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'parley-reserve-'))
-  onTestFinished(() => rmSync(made, { recursive: true, force: true }))
-  return made
-}
 
 /** A disk of the test's own; undefined where nobody may mount one. */
 function disk(size: string): string | undefined {
-  const place = join(folder(), 'disk')
+  const place = join(temporaryFolder(), 'disk')
   mkdirSync(place)
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', place], { stdio: 'ignore' })
@@ -26,7 +20,7 @@ function disk(size: string): string | undefined {
 }
 
 test('room is kept with real blocks, for its owner only; a sparse file in its place is none', async () => {
-  const file = join(folder(), 'reserve')
+  const file = join(temporaryFolder(), 'reserve')
   const reserve = new Reserve(file)
   expect(await reserve.layOut()).toBeUndefined()
   const { size, blocks, mode } = statSync(file)
@@ -65,7 +59,7 @@ test('it is smaller on a small disk, comes back only when there is room, and is 
 })
 
 test('where none can be made that is told, and nothing is missed later', async context => {
-  const nowhere = new Reserve(join(folder(), 'gone', 'reserve'))
+  const nowhere = new Reserve(join(temporaryFolder(), 'gone', 'reserve'))
   expect(await nowhere.layOut()).toContain('ENOENT')
   expect(await nowhere.restore()).toBeUndefined()
   nowhere.release()

@@ -11,7 +11,9 @@ import { identityFromSeed, loadIdentity } from '@parley/link'
 import { profileSigner } from '@parley/trail'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { connectNode, type NodeConnection } from '../client.ts'
-import { type Ground, ground } from '../testing/ground.ts'
+import { loadConfig } from '../config/load.ts'
+import { Node } from '../node.ts'
+import { type Ground, ground, keptLog } from '../testing/ground.ts'
 import { startedNode } from '../testing/started.ts'
 import { NODE_VERSION } from '../version.ts'
 import { folderProblem, socketIdentity } from './own-socket.ts'
@@ -59,15 +61,20 @@ async function listener(socket: string, answer?: string): Promise<{ connections:
   return kept
 }
 
-async function longPaths(place: Ground, env: Ground['env']) {
-  const { loadConfig } = await import('../config/load.ts')
-  return unwrap(loadConfig({ env, home: place.home })).paths
+/** Makes a profile with its key, as its node would; whoever listens at its socket is another matter. */
+async function keyed(place: Ground) {
+  const { folder, socket } = place.config().paths
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  ;(await profileSigner(folder)).close?.()
+  return { folder, socket }
 }
+
+const refused = (code: string, more: object = {}) => ({ ok: false, error: { code, ...more } })
 
 describe('a socket in a shared folder', () => {
   test('that somebody else made is not connected to', async () => {
     const { place, env, short } = crowded()
-    const { socket } = await longPaths(place, env)
+    const { socket } = unwrap(loadConfig({ env, home: place.home })).paths
     expect(dirname(socket)).toBe(short)
     // Only root can be somebody else; for everybody else there is a folder of root.
     if (!isRoot) {
@@ -89,20 +96,13 @@ describe('a socket in a shared folder', () => {
     await expect.poll(() => said, { timeout: 10_000 }).toBe('up')
     for (const mode of [0o700, 0o755]) {
       chmodSync(short, mode)
-      const refused = await connect(place, env)
-      expect(refused).toMatchObject({
-        ok: false,
-        error: { code: 'socket_untrusted', details: { path: short } },
-      })
-      expect(refused.ok ? '' : refused.error.message).toMatch(/belongs to another user \(uid 65534\).*PARLEY_HOME/)
+      const message = expect.stringMatching(/belongs to another user \(uid 65534\).*PARLEY_HOME/)
+      expect(await connect(place, env)).toMatchObject(refused('socket_untrusted', { details: { path: short }, message }))
     }
     // Even where it was let into a folder of ours.
     chownSync(short, process.getuid!(), process.getgid!())
     chmodSync(short, 0o700)
-    expect(await connect(place, env)).toMatchObject({
-      ok: false,
-      error: { code: 'socket_untrusted', details: { path: socket } },
-    })
+    expect(await connect(place, env)).toMatchObject(refused('socket_untrusted', { details: { path: socket } }))
     expect(said).toBe('up')
   })
 
@@ -112,15 +112,13 @@ describe('a socket in a shared folder', () => {
     ['has mode 0710', 0o710, false],
   ])('whose folder %s is not connected to', async (what, mode, linked) => {
     const { place, env, short } = crowded()
-    const { socket } = await longPaths(place, env)
     const folder = linked ? join(place.home, 'elsewhere') : short
     mkdirSync(folder)
     chmodSync(folder, mode)
     if (linked) symlinkSync(folder, short)
-    const kept = await listener(socket)
-    const refused = await connect(place, env)
-    expect(refused).toMatchObject({ ok: false, error: { code: 'socket_untrusted' } })
-    expect(refused.ok ? '' : refused.error.message).toContain(what)
+    const kept = await listener(unwrap(loadConfig({ env, home: place.home })).paths.socket)
+    const message = expect.stringContaining(what)
+    expect(await connect(place, env)).toMatchObject(refused('socket_untrusted', { message }))
     expect(kept).toEqual({ connections: 0, heard: [] })
   })
 
@@ -128,17 +126,12 @@ describe('a socket in a shared folder', () => {
     const { place, env, short } = crowded()
     mkdirSync(short)
     chmodSync(short, 0o777)
-    const { loadConfig } = await import('../config/load.ts')
     const config = unwrap(loadConfig({ env, home: place.home }))
     await startedNode({ place: { ...place, config: () => config } })
-    expect(unwrap(await connect(place, env)).status).toMatchObject({
-      socket: join(short, basename(config.paths.socket)),
-    })
-    chmodSync(config.paths.folder, 0o777)
-    expect(await connect(place, env)).toMatchObject({
-      ok: false,
-      error: { code: 'socket_untrusted', details: { path: config.paths.folder } },
-    })
+    const { folder: path, socket } = config.paths
+    expect(unwrap(await connect(place, env)).status).toMatchObject({ socket: join(short, basename(socket)) })
+    chmodSync(path, 0o777)
+    expect(await connect(place, env)).toMatchObject(refused('socket_untrusted', { details: { path } }))
   })
 })
 
@@ -151,24 +144,14 @@ async function impostor(
   version = '0.0.0',
   place = ground(),
 ) {
-  const { folder, socket } = place.config().paths
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  ;(await profileSigner(folder)).close?.()
+  const { folder, socket } = await keyed(place)
   const asked: { readonly path: string; readonly input: unknown }[] = []
+  const schemas = { inputSchema: Type.Unknown(), outputSchema: Type.Unknown() }
   const answering = (path: string, answer: (input: { nonce: string }) => unknown) => ({
-    [path]: operation(
-      {
-        name: path,
-        opType: 'query',
-        inputSchema: Type.Unknown(),
-        outputSchema: Type.Unknown(),
-        accessControl: {},
-      },
-      input => {
-        asked.push({ path, input })
-        return answer(input as { nonce: string })
-      },
-    ),
+    [path]: operation({ name: path, opType: 'query', accessControl: {}, ...schemas }, input => {
+      asked.push({ path, input })
+      return answer(input as { nonce: string })
+    }),
   })
   const registry = new OperationRegistry({
     ...(prove && answering('/node/prove', ({ nonce }) => prove(nonce, socketIdentity(socket)))),
@@ -193,43 +176,30 @@ describe('whoever listens at the socket of a profile', () => {
     const { place, folder, asked } = await impostor((nonce, socket) =>
       signedBy(loadIdentity(folder), proofMessage(nonce, socket)),
     )
-    expect(await connect(place)).toMatchObject({ ok: false, error: { code: 'version_mismatch' } })
+    expect(await connect(place)).toMatchObject(refused('version_mismatch'))
     expect(asked.map(({ path }) => path)).toEqual(['/node/prove', '/node/status'])
   })
 
   let folderOf = ''
+  const own = () => loadIdentity(folderOf)
+  const strange = (nonce: string, socket: string) => signedBy(stranger, proofMessage(nonce, socket))
   test.each<readonly [string, (nonce: string, socket: string) => Proof]>([
-    ['has another key', (nonce, socket) => signedBy(stranger, proofMessage(nonce, socket))],
-    [
-      'claims the key of the profile',
-      (nonce, socket) => ({
-        ...signedBy(stranger, proofMessage(nonce, socket)),
-        key: loadIdentity(folderOf).id,
-      }),
-    ],
-    [
-      'repeats the proof of another moment',
-      (_nonce, socket) => signedBy(loadIdentity(folderOf), proofMessage('n'.repeat(43), socket)),
-    ],
-    [
-      'passes on the proof of a node at another socket',
-      nonce => signedBy(loadIdentity(folderOf), proofMessage(nonce, '1:1')),
-    ],
+    ['has another key', strange],
+    ['claims the key of the profile', (nonce, socket) => ({ ...strange(nonce, socket), key: own().id })],
+    ['repeats the proof of another moment', (_, socket) => signedBy(own(), proofMessage('n'.repeat(43), socket))],
+    ['passes on the proof of a node at another socket', nonce => signedBy(own(), proofMessage(nonce, '1:1'))],
     ['shows nonsense', () => ({ key: 'x', signature: 'y' })],
   ])('and %s gets nothing but a nonce', async (_how, prove) => {
     const { place, folder, asked } = await impostor(prove)
     folderOf = folder
-    expect(await connect(place)).toMatchObject({ ok: false, error: { code: 'node_unproven' } })
+    expect(await connect(place)).toMatchObject(refused('node_unproven'))
     expect(asked).toEqual([{ path: '/node/prove', input: { nonce: expect.stringMatching(/^[\w-]{43}$/) } }])
   })
 
   test('and does not speak the protocol gets nothing but nonces', async () => {
     const place = ground()
-    const { folder, socket } = place.config().paths
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    ;(await profileSigner(folder)).close?.()
-    const kept = await listener(socket)
-    expect(await connect(place)).toMatchObject({ ok: false, error: { code: 'node_not_running' } })
+    const kept = await listener((await keyed(place)).socket)
+    expect(await connect(place)).toMatchObject(refused('node_not_running'))
     expect(kept.connections).toBeGreaterThan(0)
     for (const data of kept.heard) {
       expect(String(data)).toContain('/node/prove')
@@ -239,11 +209,8 @@ describe('whoever listens at the socket of a profile', () => {
 
   test('and answers nonsense is refused after one try', async () => {
     const place = ground()
-    const { folder, socket } = place.config().paths
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    ;(await profileSigner(folder)).close?.()
-    const kept = await listener(socket, 'HTTP/1.1 400 Bad Request\r\n\r\n')
-    expect(await connect(place)).toMatchObject({ ok: false, error: { code: 'node_unproven' } })
+    const kept = await listener((await keyed(place)).socket, 'HTTP/1.1 400 Bad Request\r\n\r\n')
+    expect(await connect(place)).toMatchObject(refused('node_unproven'))
     expect(kept.connections).toBe(1)
   })
 
@@ -253,14 +220,14 @@ describe('whoever listens at the socket of a profile', () => {
   ])('and does not know the question, as a node %s, is asked for its version and refused', async (...given) => {
     const [, version, code] = given
     const { place, asked } = await impostor(undefined, version)
-    expect(await connect(place)).toMatchObject({ ok: false, error: { code } })
+    expect(await connect(place)).toMatchObject(refused(code))
     expect(asked).toEqual([{ path: '/node/status', input: {} }])
   })
 
   test('of a profile that has no key yet is nobody’s node', async () => {
-    const { place, folder, asked } = await impostor((nonce, socket) => signedBy(stranger, proofMessage(nonce, socket)))
+    const { place, folder, asked } = await impostor(strange)
     rmSync(join(folder, 'alp'), { recursive: true })
-    expect(await connect(place)).toMatchObject({ ok: false, error: { code: 'node_unproven' } })
+    expect(await connect(place)).toMatchObject(refused('node_unproven'))
     expect(asked).toEqual([])
   })
 
@@ -271,7 +238,7 @@ describe('whoever listens at the socket of a profile', () => {
     renameSync(socket, aside)
     const prove = (nonce: string, identity: string) => {
       renameSync(aside, socket)
-      return signedBy(stranger, proofMessage(nonce, identity))
+      return strange(nonce, identity)
     }
     const { asked } = await impostor(prove, NODE_VERSION, started.place)
     expect(unwrap(await connect(started.place)).status?.pid).toBe(process.pid)
@@ -285,13 +252,8 @@ describe('whoever listens at the socket of a profile', () => {
     const { socket } = started.place.config().paths
     await started.node.stop('for the test')
     const kept = await listener(socket)
-    const waiting = client.call('solve', 'start', {
-      intent: 'x',
-      project: '/',
-      approved: true,
-      environment: { API_KEY: 'very-secret' },
-    })
-    await expect(waiting).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    const input = { intent: 'x', project: '/', approved: true, environment: { API_KEY: 'very-secret' } }
+    await expect(client.call('solve', 'start', input)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     expect(Buffer.concat(kept.heard).toString()).toContain('/node/prove')
     expect(Buffer.concat(kept.heard).toString()).not.toContain('very-secret')
   })
@@ -316,7 +278,7 @@ test('a key that was replaced proves nothing any more', async () => {
   await client.call('trail', 'rotate-key', {})
   await node.stop('for the test')
   const { asked } = await impostor((nonce, socket) => signedBy(old, proofMessage(nonce, socket)), NODE_VERSION, place)
-  expect(await connect(place)).toMatchObject({ ok: false, error: { code: 'node_unproven' } })
+  expect(await connect(place)).toMatchObject(refused('node_unproven'))
   expect(new Set(asked.map(({ path }) => path))).toEqual(new Set(['/node/prove']))
 })
 
@@ -327,8 +289,6 @@ test('a node does not start where its own folder is a symbolic link', async () =
   mkdirSync(real, { mode: 0o700 })
   mkdirSync(dirname(folder), { recursive: true })
   symlinkSync(real, folder)
-  const { Node } = await import('../node.ts')
-  const { keptLog } = await import('../testing/ground.ts')
-  const refused = await Node.start({ config: place.config(), log: keptLog(), startedBy: 'up' })
-  expect(refused).toMatchObject({ ok: false, error: { code: 'profile_unusable' } })
+  const started = await Node.start({ config: place.config(), log: keptLog(), startedBy: 'up' })
+  expect(started).toMatchObject(refused('profile_unusable'))
 })

@@ -20,11 +20,15 @@ const team = (agents: Readonly<Record<string, string>>, plan = '') =>
 
 const ledgerFile = (place: Ground) => JSON.parse(readFileSync(linkPaths(place.path('default')).ledger, 'utf8'))
 
+async function capped(usd: number) {
+  const place = ground()
+  place.write('default/config.yaml', `budget: { daily_usd: ${usd} }\n`)
+  return { place, ...(await realNode(place)) }
+}
+
 describe('ALP-BUD-01 a node with a daily cap', () => {
   test('takes runs until it is reached, refuses the next with what to do, and goes on when it is raised', async () => {
-    const place = ground()
-    place.write('default/config.yaml', 'budget: { daily_usd: 1 }\n')
-    const { client, start, ended } = await realNode(place)
+    const { place, client, start, ended } = await capped(1)
     expect(await client.call('budget', 'today', {})).toMatchObject({ cap: 1, used_usd: 0, by: [] })
     const one = team({ a: spends(0.75) })
     expect((await ended(await start(one, undefined, 'One.'))).state).toBe('done')
@@ -46,34 +50,25 @@ describe('ALP-BUD-01 a node with a daily cap', () => {
   })
 
   test('ALP-BUD-03 refuses the turns of a run at work too, once, and not in each of its attempts', async () => {
-    const place = ground()
-    place.write('default/config.yaml', 'budget: { daily_usd: 1 }\n')
-    const { start, ended } = await realNode(place)
+    const { start, ended } = await capped(1)
     const plan = `plan:
   - { id: one, agent: a, prompt: x }
   - { id: two, agent: a, prompt: x, needs: [one], attempts: 3 }
 `
     const view = await ended(await start(team({ a: spends(1.5) }, plan)))
     expect(view.state).toBe('failed')
-    expect(view.tasks.map(({ state, attempt }) => [state, attempt])).toEqual([
-      ['done', 1],
-      ['failed', 1],
-    ])
+    expect(view.tasks.map(({ state, attempt }) => `${state} ${attempt}`)).toEqual(['done 1', 'failed 1'])
     expect(view.tasks[1]?.note).toMatch(/^Daily budget: \$1\.50 of \$1\.00 are used up\./)
   })
 
   test('lets a check judge what was paid for', async () => {
-    const place = ground()
-    place.write('default/config.yaml', 'budget: { daily_usd: 1 }\n')
-    const { start, ended } = await realNode(place)
+    const { start, ended } = await capped(1)
     const plan = 'plan:\n  - { id: one, agent: a, prompt: x, check: [sh, -c, "test -e b.txt"] }\n'
     expect((await ended(await start(team({ a: spends(1.5) }, plan)))).state).toBe('done')
   })
 
   test('of turns at the same time, takes as many as there is money for, and the others after them', async () => {
-    const place = ground()
-    place.write('default/config.yaml', 'budget: { daily_usd: 1 }\n')
-    const { start, ended, client } = await realNode(place)
+    const { start, ended, client } = await capped(1)
     const plan = ['a', 'b', 'c'].map(id => `  - { id: ${id}, agent: ${id}, prompt: x }\n`).join('')
     const each = (name: string) => `echo '{"type":"usage","usd":0.25}'; echo x > ${name}.txt`
     const agents = { a: each('a'), b: each('b'), c: each('c') }

@@ -34,7 +34,8 @@ function purse(cap: number | undefined) {
 
 const said =
   (usage: Usage): AgentFunction =>
-  () => ({ outcome: 'complete', text: 'done', usage })
+  () =>
+    done(usage)
 const fails =
   (error: ParleyError, usage: Usage = {}): AgentFunction =>
   () => ({ outcome: 'failed', error, usage })
@@ -42,14 +43,12 @@ const quiet = async () => {
   for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
 }
 const codeOf = (result: TurnResult) => (result.outcome === 'failed' ? result.error.code : result.outcome)
+const done = (usage: Usage, text = ''): TurnResult => ({ outcome: 'complete', text, usage })
 
 /** A turn that ends when the test says so. */
 function held(usage: Usage) {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const run: AgentFunction = async () => {
-    await promise
-    return { outcome: 'complete', text: 'done', usage }
-  }
+  const run: AgentFunction = () => promise.then(() => done(usage))
   return { run, end: resolve }
 }
 
@@ -60,14 +59,10 @@ describe('ALP-BUD-01 a turn of the profile itself', () => {
     const turn = agent(given => {
       during = reserved()
       expect(given.budget).toEqual({ usd: 5 })
-      return { outcome: 'complete', text: 'done', usage: { usd: 0.25, tokensIn: 10, tokensOut: 5 } }
+      return done({ usd: 0.25, tokensIn: 10, tokensOut: 5 }, 'done')
     })
-    expect(await turn.takeTurn(turnInput(), () => undefined)).toMatchObject({
-      outcome: 'complete',
-      text: 'done',
-      usage: { usd: 0.25 },
-      meter: { wallMs: 0 },
-    })
+    const taken = await turn.takeTurn(turnInput(), () => undefined)
+    expect(taken).toMatchObject({ ...done({ usd: 0.25 }, 'done'), meter: { wallMs: 0 } })
     expect(during).toEqual([1])
     expect(ledger.today().byPeer.get(INTERACTIVE)).toEqual({ usd: 0.25, tokens: 15 })
     expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
@@ -81,7 +76,7 @@ describe('ALP-BUD-01 a turn of the profile itself', () => {
     const seen: unknown[] = []
     const turn = agent(({ budget }) => {
       seen.push(budget, reserved())
-      return { outcome: 'complete', text: '', usage: { usd: 3 } }
+      return done({ usd: 3 })
     })
     await turn.takeTurn(turnInput(), () => undefined)
     await turn.takeTurn(turnInput({ budget: { usd: 9 } }), () => undefined)
@@ -94,7 +89,7 @@ describe('ALP-BUD-01 a turn of the profile itself', () => {
     const seen: unknown[] = []
     const turn = agent(({ budget }) => {
       seen.push(budget)
-      return { outcome: 'complete', text: '', usage: { usd: 4.5 } }
+      return done({ usd: 4.5 })
     })
     await turn.takeTurn(turnInput({ budget: { usd: 0.2, tokens: 7 } }), () => undefined)
     await turn.takeTurn(turnInput(), () => undefined)
@@ -106,24 +101,17 @@ describe('ALP-BUD-01 a turn of the profile itself', () => {
     let taken = 0
     const turn = agent(() => {
       taken++
-      return { outcome: 'complete', text: '', usage: { usd: 2.5 } }
+      return done({ usd: 2.5 })
     })
     expect(own.refusal).toBeUndefined()
     await turn.takeTurn(turnInput(), () => undefined)
     const refused = await turn.takeTurn(turnInput(), () => undefined)
     expect(taken).toBe(1)
-    expect(refused).toMatchObject({
-      outcome: 'failed',
-      usage: {},
-      error: {
-        code: 'budget_exceeded',
-        retryable: false,
-        details: { cap_kind: 'usd', cap: 2, used: 2.5, resets: '2026-11-16T00:00:00.000000Z' },
-      },
-    })
+    const details = { cap_kind: 'usd', cap: 2, used: 2.5, resets: '2026-11-16T00:00:00.000000Z' }
+    const error = { code: 'budget_exceeded', retryable: false, details }
+    expect(refused).toMatchObject({ outcome: 'failed', usage: {}, error })
     const { message } = (refused as { error: ParleyError }).error
-    expect(message.startsWith('Daily budget:')).toBe(true)
-    expect(message).toContain('$2.50 of $2.00')
+    expect(message).toMatch(/^Daily budget:.*\$2\.50 of \$2\.00/s)
     expect(message).toContain('00:00 UTC, in 12h00m')
     expect(message).toContain('budget.daily_usd')
     expect(own.refusal?.message).toBe(message)
@@ -206,7 +194,7 @@ describe('ALP-BUD-01 what is booked for', () => {
       kind: 'http',
       takeTurn: async () => {
         if (usd === undefined) throw new Error('a slip')
-        return { outcome: 'complete', text: '', usage: { usd } }
+        return done({ usd })
       },
       close: async () => undefined,
     }
@@ -225,7 +213,7 @@ describe('ALP-BUD-01 what is booked for', () => {
       kind: 'peer',
       takeTurn: async ({ budget }) => {
         seen.push(budget)
-        return { outcome: 'complete', text: 'hello', usage: { usd: 1000 } }
+        return done({ usd: 1000 })
       },
       close: async () => undefined,
     }
@@ -297,9 +285,8 @@ describe('ALP-BUD-01 turns at the same time', () => {
       await quiet()
       clock.advance(nodeTimes.ledgerWait / 4)
     }
-    expect(await two).toMatchObject({
-      error: { code: 'budget_exceeded', message: expect.stringContaining('still at work') },
-    })
+    const error = { code: 'budget_exceeded', message: expect.stringContaining('still at work') }
+    expect(await two).toMatchObject({ error })
     first.end()
     await one
   })
@@ -324,44 +311,25 @@ describe('ALP-BUD-01 turns at the same time', () => {
 })
 
 test.each([
-  {
-    what: 'be read',
-    message: 'move it away',
-    spoil(path: string) {
-      mkdirSync(dirname(path), { recursive: true })
-      writeFileSync(path, '{')
-    },
-  },
-  {
-    what: 'be written',
-    message: 'logs/ledger.json',
-    spoil(path: string) {
-      // A file where its folder should be.
-      mkdirSync(dirname(dirname(path)), { recursive: true })
-      writeFileSync(dirname(path), '')
-    },
-  },
-])('ALP-BUD-02 a ledger that cannot $what lets no turn begin', async ({ message, spoil }) => {
-  const { agent, path } = purse(5)
-  spoil(path)
+  ['be read', 'move it away', (path: string) => path, '{'],
+  // A file where its folder should be.
+  ['be written', 'logs/ledger.json', dirname, ''],
+])('ALP-BUD-02 a ledger that cannot %s lets no turn begin, and stays as it is', async (what, says, placeOf, text) => {
+  const { agent, path, ledger } = purse(5)
+  const place = placeOf(path)
+  mkdirSync(dirname(place), { recursive: true })
+  writeFileSync(place, text)
   let taken = false
   const turn = agent(() => {
     taken = true
     return ''
   })
-  expect(await turn.takeTurn(turnInput(), () => undefined)).toMatchObject({
-    outcome: 'failed',
-    error: { code: 'ledger_unavailable', message: expect.stringContaining(message) },
-  })
+  const error = { code: 'ledger_unavailable', message: expect.stringContaining(says) }
+  expect(await turn.takeTurn(turnInput(), () => undefined)).toMatchObject({ outcome: 'failed', error })
   expect(taken).toBe(false)
-})
-
-test('ALP-BUD-02 a ledger that cannot be read lets no run begin, and stays as it is', () => {
-  const { path, ledger } = purse(5)
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, '{')
-  expect(ledger.unusable?.code).toBe('ledger_unavailable')
-  expect(readFileSync(path, 'utf8')).toBe('{')
+  // Nor does a run.
+  if (what === 'be read') expect(ledger.unusable?.code).toBe('ledger_unavailable')
+  expect(readFileSync(place, 'utf8')).toBe(text)
 })
 
 describe('ALP-BUD-02 a ledger that cannot be written', () => {
@@ -370,12 +338,9 @@ describe('ALP-BUD-02 a ledger that cannot be written', () => {
     const turn = agent(() => {
       // In the way of the file that takes its place.
       mkdirSync(`${path}.tmp`)
-      return { outcome: 'complete', text: 'done', usage: { usd: 0.25 } }
+      return done({ usd: 0.25 }, 'done')
     })
-    expect(await turn.takeTurn(turnInput(), () => undefined)).toMatchObject({
-      outcome: 'complete',
-      text: 'done',
-    })
+    expect(await turn.takeTurn(turnInput(), () => undefined)).toMatchObject(done({}, 'done'))
     expect(log.lines).toMatchObject([{ level: 'error' }])
     expect([...ledger.today().reserved.values()]).toMatchObject([{ usd: 1 }])
   })

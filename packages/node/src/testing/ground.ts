@@ -1,4 +1,5 @@
 // A home of profiles in a temporary folder that goes away with its test, and every node with it.
+import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -7,6 +8,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -56,6 +58,32 @@ export function ground(name = ''): Ground {
       return whole
     },
   }
+}
+
+/** The files of all profiles that hold this text. */
+export function filesWith(place: Ground, text: string): readonly string[] {
+  const files = readdirSync(place.path(), { recursive: true, encoding: 'utf8' }).map(file => place.path(file))
+  return files.filter(file => statSync(file).isFile() && readFileSync(file).includes(text))
+}
+
+/** A folder that goes away with its test. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-node-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Makes a folder a repository with all that is in it; what comes back is its git. */
+export function repository(folder: string): (...args: string[]) => string {
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@localhost', ...args], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+  git('init', '--quiet', '--initial-branch=main')
+  git('add', '-A')
+  git('commit', '--quiet', '-m', 'first')
+  return git
 }
 
 /** Ends a node that a test left behind. */

@@ -119,6 +119,13 @@ export async function pinBoth(one: LinkedNode, other: LinkedNode): Promise<void>
   await pin(other, one)
 }
 
+/** Alice, and bob with this configuration, who have pinned each other. */
+export async function linkedPair(config = ''): Promise<readonly [LinkedNode, LinkedNode]> {
+  const [alice, bob] = [await linkedNode('alice'), await linkedNode('bob', config)]
+  await pinBoth(alice, bob)
+  return [alice, bob]
+}
+
 /** The newest run of a node, over. */
 export async function lastRun({ client, ended }: LinkedNode) {
   const { runs } = await client.call('runs', 'list', { limit: 1 })
