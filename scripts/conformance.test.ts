@@ -128,24 +128,15 @@ describe('sheets', () => {
 
 describe('the page', () => {
   const sheet = { name: 'Sheet', file: 'sheet.md', ids: /x/, unit: 'scenarios' } as const
-  const scenarios = new Map([
-    [
-      sheet,
-      [
-        { id: 'WP-901', level: '1' },
-        { id: 'WP-902', level: '2' },
-      ],
-    ],
-  ])
+  const scenarios = new Map([[sheet, ['1', '2'].map(level => ({ id: `WP-90${level}`, level }))]])
+  const named = (id: string, file = 'a.test.ts') => ({ id, title: `${id} x`, file, readsTrail: true })
 
   test('counts what is named, links the files and shows a dash for what no test names', () => {
-    const named = ['b.test.ts', 'a.test.ts', 'a.test.ts'].map(file => ({
-      id: 'WP-901',
-      title: 'WP-901 x',
-      file,
-      readsTrail: true,
-    }))
-    const text = page(scenarios, named)
+    const files = ['b.test.ts', 'a.test.ts', 'a.test.ts']
+    const text = page(
+      scenarios,
+      files.map(file => named('WP-901', file)),
+    )
     expect(text).toContain('| [Sheet](specs/sheet.md) | 1 of 2 scenarios |')
     expect(text).toContain('| WP-901 | 1 | [a.test.ts](../a.test.ts), [b.test.ts](../b.test.ts) |')
     expect(text).toContain('| WP-902 | 2 | – |')
@@ -184,6 +175,7 @@ describe('the page', () => {
     }).flatMap(file => readFileSync(join(docs, '..', file), 'utf8').match(/\b(?:A|AMB|AX)-\d\d\b/g) ?? [])
     expect(listed.size).toBeGreaterThan(140)
     expect([...new Set(spoken)].filter(id => !listed.has(id))).toEqual([])
+    const told = readingsOf(real).map(({ problem, reading }) => `${problem} ${reading}`)
     for (const topic of [
       '`gated`', // its gates have no timeout
       'no timeout', // the root
@@ -194,15 +186,10 @@ describe('the page', () => {
       'orphan', // reassigned once
       'sealed', // no injection
     ])
-      expect(
-        readingsOf(real)
-          .map(({ problem, reading }) => `${problem} ${reading}`)
-          .join('\n'),
-      ).toContain(topic)
+      expect(told.join('\n')).toContain(topic)
   })
 
   test('is refused when a title names an id that no sheet defines', () => {
-    const named = (id: string) => ({ id, title: id, file: 'a.test.ts', readsTrail: true })
     expect(unknownScenarios(scenarios, [named('WP-901'), named('WP-999')])).toEqual(['WP-999 in a.test.ts'])
   })
 })

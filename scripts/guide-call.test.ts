@@ -1,8 +1,7 @@
 // What docs/guide/call.md says is so: its programs talk to each other and print what it claims, its tables are the
 // package's own.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as call from '@parley/call'
 import {
@@ -17,57 +16,22 @@ import {
 import { expect, onTestFinished, test } from 'vitest'
 import { CALL_CODES } from '../packages/call/src/error.ts'
 import { PROFILES } from '../packages/call/src/profile/profile.ts'
+import { FLAGS, folderWith, GuidePage, ROOT } from './guide-page.ts'
 
 type Envelope = Parameters<Receiver['envelope']>[0]
 
-const root = join(import.meta.dirname, '..')
-const guide = readFileSync(join(root, 'docs', 'guide', 'call.md'), 'utf8')
-const flags = ['--conditions=parley-source', '--disable-warning=ExperimentalWarning']
+const guide = new GuidePage('call')
 
-/** The fenced blocks of one language, in order. */
-function blocks(language: string): string[] {
-  return [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, text]) => text!)
-}
-
-/** The tables in a section, row by row, without heads. */
-function rows(heading: string): string[][] {
-  const [, text] = guide.split(`\n${heading}\n`)
-  if (text === undefined) throw new Error(`The guide has no section '${heading}'.`)
-  const lines = text
-    .split(/^## /m)[0]!
-    .split('\n')
-    .filter(line => /^\| /.test(line))
-  return lines.slice(1).map(line =>
-    line
-      .split('|')
-      .slice(1, -1)
-      .map(cell => cell.trim()),
-  )
-}
-
-const bare = (cell: string | undefined) => cell?.replaceAll('`', '')
-
-/** A folder with the guide's programs in it. */
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'parley-guide-'))
-  onTestFinished(() => rmSync(path, { recursive: true }))
-  // As in the folder of a clone: packages are found through its node_modules.
-  symlinkSync(join(root, 'node_modules'), join(path, 'node_modules'), 'junction')
-  writeFileSync(join(path, 'package.json'), '{ "type": "module" }')
-  for (const program of blocks('ts')) {
-    const name = /^\/\/ (\w+\.ts)\n/.exec(program)?.[1]
-    if (name === undefined) throw new Error('A program of the guide does not say its name.')
-    writeFileSync(join(path, name), program)
-  }
-  return path
-}
+/** A folder with the guide's programs in it, each of which begins with its name. */
+const folder = () =>
+  folderWith(Object.fromEntries(guide.blocks('ts').map(program => [/^\/\/ (\w+\.ts)\n/.exec(program)![1]!, program])))
 
 class Program {
   readonly #child: ChildProcess
   printed = ''
 
   constructor(cwd: string, file: string) {
-    this.#child = spawn(process.execPath, [...flags, file], { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
+    this.#child = spawn(process.execPath, [...FLAGS, file], { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
     this.#child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       this.printed += text
     })
@@ -76,22 +40,19 @@ class Program {
 
   /** Until it has printed so many lines; a program that ends before that never will. */
   async lines(count: number): Promise<void> {
-    await expect
-      .poll(() => this.printed.split('\n').length > count || this.#child.exitCode !== null, {
-        timeout: 30_000,
-      })
-      .toBe(true)
+    const done = () => this.printed.split('\n').length > count || this.#child.exitCode !== null
+    await expect.poll(done, { timeout: 30_000 }).toBe(true)
   }
 }
 
 test('the server, the worker and the client of the Call guide run as they stand and print what it says', async () => {
   const cwd = folder()
-  const [fromClient, fromServer, fromWorker] = blocks('text')
+  const [fromClient, fromServer, fromWorker] = guide.blocks('text')
   const server = new Program(cwd, 'server.ts')
   await server.lines(1)
   const worker = new Program(cwd, 'worker.ts')
   await worker.lines(2)
-  const printed = execFileSync(process.execPath, [...flags, 'client.ts'], { cwd, encoding: 'utf8' })
+  const printed = execFileSync(process.execPath, [...FLAGS, 'client.ts'], { cwd, encoding: 'utf8' })
   expect(printed).toBe(fromClient)
   await worker.lines(5)
   expect(server.printed).toBe(fromServer)
@@ -99,15 +60,12 @@ test('the server, the worker and the client of the Call guide run as they stand 
 })
 
 test('the program of the Call guide for all transports runs as it stands and prints what it says', () => {
-  const printed = execFileSync(process.execPath, [...flags, 'transports.ts'], {
-    cwd: folder(),
-    encoding: 'utf8',
-  })
-  expect(printed).toBe(blocks('text')[3])
+  const options = { cwd: folder(), encoding: 'utf8' } as const
+  expect(execFileSync(process.execPath, [...FLAGS, 'transports.ts'], options)).toBe(guide.blocks('text')[3])
 })
 
 test('the request and the spec that the Call guide shows are understood as it says', async () => {
-  const [request, spec] = blocks('json').map(text => JSON.parse(text) as Record<string, unknown>)
+  const [request, spec] = guide.blocks('json').map(text => JSON.parse(text) as Record<string, unknown>)
   const open = { opType: 'query', inputSchema: {}, outputSchema: {}, accessControl: {} } as const
   const read = operation(open, (input, { deadline, metadata, parentRequestId, forwardedFor }) => ({
     input,
@@ -133,16 +91,7 @@ test('the request and the spec that the Call guide shows are understood as it sa
   }
   const call = (name: string, input: unknown) => next({ type: 'call.requested', id: 'r', payload: { name, input } })
 
-  const {
-    name: _name,
-    auth_token: _token,
-    idleTimeout: _idle,
-    ...told
-  } = request!.payload as Envelope & {
-    name: string
-    auth_token: string
-    idleTimeout: number
-  }
+  const { name: _name, auth_token: _token, idleTimeout: _idle, ...told } = request!.payload as Record<string, unknown>
   expect(await next(request!)).toEqual(told)
   await call('/head/services/register', { node: 'dev1', operations: [spec] })
   const routed = { ...spec, name: '/dev1/text/count' }
@@ -153,33 +102,25 @@ test('the programs of the Call guide compile', () => {
   const cwd = folder()
   const options = { strict: true, noEmit: true, types: ['node'], lib: ['es2024'], skipLibCheck: true }
   const resolving = { module: 'nodenext', target: 'es2024', customConditions: ['parley-source'] }
-  const files = {
-    allowImportingTsExtensions: true,
-    verbatimModuleSyntax: true,
-    noUncheckedIndexedAccess: true,
-  }
+  const files = { allowImportingTsExtensions: true, verbatimModuleSyntax: true, noUncheckedIndexedAccess: true }
   const compilerOptions = { ...options, ...resolving, ...files }
   writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
   expect(() => execFileSync(process.execPath, [compiler, '-p', cwd], { encoding: 'utf8' })).not.toThrow()
 })
 
 test('the Call guide lists every code with its name in OPS, and limits and times with the numbers that hold', () => {
-  expect(rows('## Errors').map(([code, ops, retryable]) => [bare(code), bare(ops), retryable])).toEqual(codes())
+  const codes = Object.entries(CALL_CODES).map(([code, { ops, retryable }]) => [code, ops, retryable ? 'yes' : 'no'])
+  expect(guide.rows('## Errors').map(row => row.slice(0, 3))).toEqual(codes)
   const bounds: Readonly<Record<string, number>> = { ...callLimits, ...callDefaults }
-  const numbers = rows('## Limits').filter(([name]) => name!.startsWith('`'))
+  const numbers = guide.rows('## Limits')
   expect(numbers.length).toBeGreaterThan(15)
-  for (const [name, bound] of numbers)
-    expect([name, bound]).toEqual([name, bounds[bare(name)!]?.toLocaleString('en-GB')])
-  expect(rows('## Profiles').map(([name]) => bare(name))).toEqual([...PROFILES])
+  for (const [name, bound] of numbers) expect([name, bound]).toEqual([name, bounds[name!]?.toLocaleString('en-GB')])
+  expect(guide.rows('## Profiles').map(([name]) => name)).toEqual([...PROFILES])
 })
 
-function codes(): string[][] {
-  return Object.entries(CALL_CODES).map(([code, { ops, retryable }]) => [code, ops, retryable ? 'yes' : 'no'])
-}
-
 test('the Call guide names functions for transports that are there', () => {
-  const named = rows('## Transports').flatMap(([, serve, dial]) => [bare(serve)!, bare(dial)!])
+  const named = guide.rows('## Transports').flatMap(([, serve, dial]) => [serve!, dial!])
   expect(named.filter(name => !(name in call))).toEqual([])
   expect(named.length).toBeGreaterThan(10)
 })

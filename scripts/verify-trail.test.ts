@@ -41,16 +41,14 @@ const now = () => strict.take()
 interface Found {
   readonly seq?: number
   readonly damage: string
-  readonly message: string
-  readonly file?: string
 }
 
+/** Of the script's answer what is looked at one by one. */
 interface Report {
   readonly runs: readonly {
     readonly run: string
     readonly entries: number
-    readonly first: number | null
-    readonly head: { readonly seq: number; readonly hash: string } | null
+    readonly head: { readonly hash: string } | null
     readonly signers: readonly string[]
     readonly bridged: number
     readonly unreadable: number
@@ -60,10 +58,7 @@ interface Report {
   readonly notes: readonly string[]
 }
 
-function verifier(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [SCRIPT, ...args], { encoding: 'utf8' })
-  return { status, stdout, stderr }
-}
+const verifier = (...args: string[]) => spawnSync(process.execPath, [SCRIPT, ...args], { encoding: 'utf8' })
 
 function verify(profile: string, ...args: string[]): Report {
   const { status, stdout, stderr } = verifier(profile, '--json', ...args)
@@ -90,10 +85,8 @@ async function finished(trail: Trail, ids: SeededIds, turns: number): Promise<Sc
   const worker = await script.workspace()
   for (let turn = 0; turn < turns; turn++) {
     const value = { turn, text: 'ü"\\ '.repeat(turn === 1 ? 20_000 : 20) }
-    const entry = script.entry('checkpoint_created', worker, 'worker', {
-      workspace: worker,
-      confidence: 'low',
-    })
+    const body = { workspace: worker, confidence: 'low' } as const
+    const entry = script.entry('checkpoint_created', worker, 'worker', body)
     unwrap(await script.appendWith([{ id: script.id('obj') as ObjectId, kind: 'payload', value }], entry))
     await script.envelope(script.root, worker, 'system')
   }
@@ -111,7 +104,8 @@ async function compact(trail: Trail, script: ScriptedRun): Promise<void> {
   }
 }
 
-const stranger = ed25519Signer(Buffer.alloc(32, 9))
+const signerOf = (seed: number) => ed25519Signer(Buffer.alloc(32, seed))
+const stranger = signerOf(9)
 
 /** What somebody does to the entries of one run; `others` are those of another. */
 type Change = (entries: StoredEntry[], others: readonly StoredEntry[]) => StoredEntry[]
@@ -119,31 +113,16 @@ type Change = (entries: StoredEntry[], others: readonly StoredEntry[]) => Stored
 /** Each happens to a run of its own: where, and with which word it is found. */
 const DAMAGES: readonly (readonly [what: string, damage: string, seq: number, change: Change])[] = [
   ['an edited entry', 'edited', 6, at(6, entry => edited(entry, '"low"', '"high"'))],
-  [
-    'an edited system-level entry, which no local chain covers',
-    'edited',
-    13,
-    at(13, entry => edited(entry, '"alice"', '"mallory"')),
-  ],
+  ['an edited entry of the system, on no local chain', 'edited', 13, at(13, each => edited(each, '"alice"', '"eve"'))],
   ['an edited entry whose hash fits again', 'edited', 6, at(6, entry => refitted(entry, '"low"', '"high"'))],
   ['an entry that names another one before it', 'spliced', 6, at(6, respliced)],
   ['a missing entry', 'missing', 7, entries => entries.toSpliced(5, 1)],
   ['two entries that changed places', 'reordered', 6, entries => entries.with(5, entries[6]!).with(6, entries[5]!)],
   ['the same entry again', 'reordered', 6, entries => [...entries, entries[5]!]],
   ['a second entry 105', 'forked', 105, entries => [...entries, refitted(entries[104]!, '"low"', '"high"')]],
-  [
-    'an entry of another run',
-    'spliced',
-    6,
-    (entries, others) => entries.with(5, { ...others[5]!, run: entries[0]!.run }),
-  ],
+  ['an entry of another run', 'spliced', 6, (own, others) => own.with(5, { ...others[5]!, run: own[0]!.run })],
   ['an end that is gone', 'truncated', 9, entries => entries.slice(0, 8)],
-  [
-    'a signature of somebody else',
-    'signature',
-    6,
-    at(6, entry => ({ ...entry, signer: stranger.id, signature: stranger.sign(entry.hash) })),
-  ],
+  ['a signature of somebody else', 'signature', 6, at(6, entry => signedBy(entry, stranger))],
   ['a signature that does not fit', 'signature', 6, at(6, entry => ({ ...entry, signature: '0'.repeat(128) }))],
   ['an entry that is not signed', 'signature', 6, at(6, ({ signature: _, signer: __, ...entry }) => entry)],
 ]
@@ -195,11 +174,9 @@ async function makeTiered(): Promise<void> {
   await opened(tiered, async trail => {
     const ids = new SeededIds(3)
     const house = await ScriptedRun.start(trail, ids, strict)
-    const [first, second, third] = [
-      await finished(trail, ids, 12),
-      await finished(trail, ids, 12),
-      await finished(trail, ids, 6),
-    ]
+    const made: ScriptedRun[] = []
+    for (const turns of [12, 12, 6]) made.push(await finished(trail, ids, turns))
+    const [first, second, third] = made as [ScriptedRun, ScriptedRun, ScriptedRun]
     await compact(trail, first)
     // What moves from here on stays in the log, too.
     await trail.storage.reclaim()
@@ -258,17 +235,11 @@ describe('a sound profile', () => {
         keys: trail.keys.map(({ key }) => key),
       }))
       expect(own.verified.unreadable).toEqual([])
-      expect(report.runs).toMatchObject(
-        own.verified.runs
-          .map(({ run, entries, head }) => ({
-            run,
-            entries,
-            first: 1,
-            head: { seq: head!.seq, hash: head!.hash },
-            findings: [],
-          }))
-          .sort((a, b) => (a.run < b.run ? -1 : 1)),
-      )
+      const expected = own.verified.runs.map(({ run, entries, head }) => {
+        const { seq, hash } = head!
+        return { run, entries, first: 1, head: { seq, hash }, findings: [] }
+      })
+      expect(report.runs).toMatchObject(expected.sort((a, b) => (a.run < b.run ? -1 : 1)))
       // Both keys have signed the long run, or the house run.
       expect(report.runs.some(({ signers }) => String(signers) === String(own.keys))).toBe(true)
       expect(own.keys).toHaveLength(2)
@@ -338,23 +309,14 @@ describe('damage to the log is found, with the word that the trail has for it', 
 
   test('a former key that signs behind its end, or behind a later key', async () => {
     const copy = copyOf(plain)
-    const [early, former, last] = [1, 2, 3].map(seed => ed25519Signer(Buffer.alloc(32, seed))) as [
-      Signer,
-      Signer,
-      Signer,
-    ]
-    const by = (entry: StoredEntry, { id, sign }: Signer) => ({
-      ...entry,
-      signer: id,
-      signature: sign(entry.hash),
-    })
+    const [early, former, last] = [1, 2, 3].map(signerOf) as [Signer, Signer, Signer]
     let until = ''
     tamper(copy, records =>
       records.map(record => {
         const entry = record as StoredEntry
-        if (entry.run === victims[0]) return by(entry, entry.seq === 6 ? last : former)
+        if (entry.run === victims[0]) return signedBy(entry, entry.seq === 6 ? last : former)
         if (entry.run === victims[1] && entry.seq === 5) until = JSON.parse(entry.view).timestamp
-        return entry.run === victims[1] ? by(entry, early) : entry
+        return entry.run === victims[1] ? signedBy(entry, early) : entry
       }),
     )
     const keys = [
@@ -364,12 +326,8 @@ describe('damage to the log is found, with the word that the trail has for it', 
     ]
     writeFileSync(join(copy, 'trail/keys.json'), JSON.stringify({ version: 2, keys, unrecorded: [] }))
     // The last one is the profile's own, or the trail would put another one behind it.
-    const jwk = {
-      kty: 'OKP',
-      crv: 'Ed25519',
-      d: Buffer.alloc(32, 3).toString('base64url'),
-      x: base64url(last.id),
-    }
+    const d = Buffer.alloc(32, 3).toString('base64url')
+    const jwk = { kty: 'OKP', crv: 'Ed25519', d, x: base64url(last.id) }
     const pem = createPrivateKey({ key: jwk, format: 'jwk' }).export({ type: 'pkcs8', format: 'pem' })
     writeFileSync(join(copy, 'alp/secrets/alp_key.pem'), pem)
     rmSync(join(copy, 'alp/secrets/alp_key.pub'), { force: true })
@@ -416,9 +374,8 @@ describe('damage to the log is found, with the word that the trail has for it', 
     const whole = readFileSync(last)
     const frame = framesOf(whole).at(-2)!
     writeFileSync(last, Buffer.concat([whole.subarray(0, frame.start), whole.subarray(frame.end)]))
-    expect(verify(cut).findings).toMatchObject([
-      { damage: 'missing', message: expect.stringMatching(/^frame \d+ stands where/) },
-    ])
+    const missing = { damage: 'missing', message: expect.stringMatching(/^frame \d+ stands where/) }
+    expect(verify(cut).findings).toMatchObject([missing])
     writeFileSync(last, whole.subarray(0, framesOf(whole).at(-1)!.start))
     expect(verify(cut).findings).toMatchObject([{ damage: 'truncated', file: 'log' }])
   })
@@ -438,14 +395,9 @@ describe('damage to the log is found, with the word that the trail has for it', 
   test('a head that somebody kept: an end that is gone, and another record', () => {
     const { head } = verify(plain).runs.find(each => each.run === long())!
     expect(verify(plain, '--expect-head', `${long()}:121:${head!.hash}`).findings).toEqual([])
-    expect(first(verify(plain, '--expect-head', `${long()}:122:${head!.hash}`), long())).toMatchObject({
-      seq: 122,
-      damage: 'truncated',
-    })
-    expect(first(verify(plain, '--expect-head', `${long()}:121:${'0'.repeat(64)}`), long())).toMatchObject({
-      seq: 121,
-      damage: 'rolled_back',
-    })
+    const expecting = (head: string) => first(verify(plain, '--expect-head', `${long()}:${head}`), long())
+    expect(expecting(`122:${head!.hash}`)).toMatchObject({ seq: 122, damage: 'truncated' })
+    expect(expecting(`121:${'0'.repeat(64)}`)).toMatchObject({ seq: 121, damage: 'rolled_back' })
   })
 
   test('a time that does not grow, and a text that is not canonical, though all hashes fit', async () => {
@@ -483,11 +435,8 @@ describe('damage to the log is found, with the word that the trail has for it', 
     )
     const report = verify(profile)
     expect(first(report, runs[0]!)).toMatchObject({ seq: 3, damage: 'time' })
-    expect(first(report, runs[1]!)).toMatchObject({
-      seq: 4,
-      damage: 'edited',
-      message: expect.stringContaining('canonical'),
-    })
+    const message = expect.stringContaining('canonical')
+    expect(first(report, runs[1]!)).toMatchObject({ seq: 4, damage: 'edited', message })
   })
 })
 
@@ -606,6 +555,10 @@ describe('damage beside the log', () => {
 
 function at(seq: number, change: (entry: StoredEntry) => StoredEntry): Change {
   return entries => entries.map(entry => (entry.seq === seq ? change(entry) : entry))
+}
+
+function signedBy(entry: StoredEntry, { id, sign }: Signer): StoredEntry {
+  return { ...entry, signer: id, signature: sign(entry.hash) }
 }
 
 function refitted(entry: StoredEntry, from: string, to: string): StoredEntry {

@@ -48,16 +48,9 @@ describe('RFC 8785, the published examples', () => {
       "\u0080": "Control",
       "\u00f6": "Latin Small Letter O With Diaeresis"
     }`
-    const texts = canonicalize(JSON.parse(sample)).matchAll(/:"([^"]+)"/g)
-    expect(Array.from(texts, match => match[1])).toEqual([
-      'Carriage Return',
-      'One',
-      'Control',
-      'Latin Small Letter O With Diaeresis',
-      'Euro Sign',
-      'Emoji: Grinning Face',
-      'Hebrew Letter Dalet With Dagesh',
-    ])
+    const texts = canonicalize(JSON.parse(sample)).matchAll(/:"(\w+)/g)
+    const words = ['Carriage', 'One', 'Control', 'Latin', 'Euro', 'Emoji', 'Hebrew']
+    expect(Array.from(texts, match => match[1])).toEqual(words)
   })
 
   test.each([
@@ -187,11 +180,9 @@ describe('what has no canonical form is refused, and the error names the place',
 
   test('a member that turns bad in a shape that was seen often', () => {
     for (let time = 0; time < often; time++) canonicalize({ hot: 1, other: { deep: 'x' } })
-    for (const bad of [undefined, Number.NaN, 1n, () => 1, '\ud800', new Date()]) {
-      expect(() => canonicalize({ hot: 1, other: { deep: bad } })).toThrow(
-        expect.objectContaining({ details: { path: 'other.deep' } }),
-      )
-    }
+    const expected = expect.objectContaining({ details: { path: 'other.deep' } })
+    for (const bad of [undefined, Number.NaN, 1n, () => 1, '\ud800', new Date()])
+      expect(() => canonicalize({ hot: 1, other: { deep: bad } })).toThrow(expected)
   })
 
   test('a cycle', () => {
@@ -201,12 +192,11 @@ describe('what has no canonical form is refused, and the error names the place',
   test('nesting beyond the limit, objects and arrays alike', () => {
     const nested = (levels: number, wrap: (inner: unknown) => unknown): unknown =>
       levels === 0 ? 1 : wrap(nested(levels - 1, wrap))
+    const refused = { code: 'not_canonical', message: expect.stringContaining('64 levels') }
     for (const wrap of [(inner: unknown) => [inner], (inner: unknown) => ({ inner })]) {
       const deepest = nested(limits.canonicalDepth, wrap)
       expect(canonicalize(deepest)).toBe(JSON.stringify(deepest))
-      expect(() => canonicalize(nested(limits.canonicalDepth + 1, wrap))).toThrow(
-        expect.objectContaining({ code: 'not_canonical', message: expect.stringContaining('64 levels') }),
-      )
+      expect(() => canonicalize(wrap(deepest))).toThrow(expect.objectContaining(refused))
     }
   })
 })
@@ -287,12 +277,8 @@ describe('for every JSON value', () => {
 
   test('a shape is written the same before and after it was compiled, whatever its values', () => {
     const keys = fc.uniqueArray(fc.string({ unit: 'binary', maxLength: 5 }), { minLength: 1, maxLength: 8 })
-    const table = keys.chain(names =>
-      fc.tuple(
-        fc.constant(names),
-        fc.array(fc.array(jsonValue, { minLength: 8, maxLength: 8 }), { minLength: 20, maxLength: 20 }),
-      ),
-    )
+    const row = fc.array(jsonValue, { minLength: 8, maxLength: 8 })
+    const table = fc.tuple(keys, fc.array(row, { minLength: 20, maxLength: 20 }))
     fc.assert(
       fc.property(table, ([names, rows]) => {
         for (const row of rows) {
@@ -325,11 +311,7 @@ test('where making code is forbidden, canonical JSON is slower and the same', ()
       const text = canonicalize({ b: { d: i, c: [] }, a: 'x' })
       if (text !== '{"a":"x","b":{"c":[],"d":' + i + '}}') throw new Error(text)
     }`
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    [...process.execArgv, '--disallow-code-generation-from-strings', '--input-type=module', '--eval', script],
-    { encoding: 'utf8', cwd: import.meta.dirname },
-  )
-  expect(stderr).toBe('')
-  expect(status).toBe(0)
+  const flags = [...process.execArgv, '--disallow-code-generation-from-strings', '--input-type=module']
+  const where = { encoding: 'utf8', cwd: import.meta.dirname } as const
+  expect(spawnSync(process.execPath, [...flags, '--eval', script], where)).toMatchObject({ stderr: '', status: 0 })
 })

@@ -9,13 +9,8 @@ describe('SystemClock', () => {
   /** A wall clock in milliseconds and a fine clock beside it, both set by hand. */
   function machine(start: number) {
     const time = { wall: start, elapsed: 0 }
-    return {
-      time,
-      clock: new SystemClock(
-        () => Math.floor(time.wall),
-        () => time.elapsed,
-      ),
-    }
+    const [wall, elapsed] = [() => Math.floor(time.wall), () => time.elapsed]
+    return { time, clock: new SystemClock(wall, elapsed) }
   }
 
   test('tells the time of the machine in whole microseconds', () => {
@@ -75,22 +70,16 @@ describe('SystemClock', () => {
     })
     const systemClock = () => new SystemClock(Date.now, Date.now)
 
-    test('run once, after the time has elapsed', () => {
+    test.each([
+      ['run once, after the time has elapsed', 1000, 999, 10_000],
+      ['last longer than the 24.8 days of the platform', 8_640_000_000, 8_639_999_999, 1],
+      ['that are due at once still run after `after` has returned', -5, 0, 1],
+    ])('%s', (_, delay, before, more) => {
       const run = vi.fn()
-      systemClock().after(1000, run)
-      vi.advanceTimersByTime(999)
+      systemClock().after(delay, run)
+      vi.advanceTimersByTime(before)
       expect(run).toHaveBeenCalledTimes(0)
-      vi.advanceTimersByTime(10_000)
-      expect(run).toHaveBeenCalledTimes(1)
-    })
-
-    test('last longer than the 24.8 days of the platform', () => {
-      const run = vi.fn()
-      const days = (count: number) => count * 86_400_000
-      systemClock().after(days(100), run)
-      vi.advanceTimersByTime(days(100) - 1)
-      expect(run).toHaveBeenCalledTimes(0)
-      vi.advanceTimersByTime(1)
+      vi.advanceTimersByTime(more)
       expect(run).toHaveBeenCalledTimes(1)
     })
 
@@ -115,14 +104,6 @@ describe('SystemClock', () => {
       vi.advanceTimersByTime(2 ** 31)
       expect(run).toHaveBeenCalledTimes(0)
     })
-
-    test('that are due at once still run after `after` has returned', () => {
-      const run = vi.fn()
-      systemClock().after(-5, run)
-      expect(run).toHaveBeenCalledTimes(0)
-      vi.advanceTimersByTime(1)
-      expect(run).toHaveBeenCalledTimes(1)
-    })
   })
 })
 
@@ -138,10 +119,8 @@ describe('ManualClock', () => {
   test('runs due timers in the order of their deadlines, ties in the order of registration', () => {
     const clock = new ManualClock(ticks(0))
     const seen: string[] = []
-    clock.after(30, () => seen.push(`c ${clock.now()}`))
-    clock.after(10, () => seen.push(`a ${clock.now()}`))
-    clock.after(30, () => seen.push(`d ${clock.now()}`))
-    clock.after(20, () => seen.push(`b ${clock.now()}`))
+    for (const [name, delay] of Object.entries({ c: 30, a: 10, d: 30, b: 20 }))
+      clock.after(delay, () => seen.push(`${name} ${clock.now()}`))
     clock.after(31, () => seen.push('too early'))
     clock.advance(30)
     expect(seen).toEqual(['a 10000', 'b 20000', 'c 30000', 'd 30000'])

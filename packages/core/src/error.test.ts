@@ -10,12 +10,8 @@ describe('ParleyError', () => {
   test('carries a stable code, a message, and by default no details and no promise that a retry helps', () => {
     const error = new ParleyError('trail_unavailable', 'the trail cannot be written')
     expect(error).toBeInstanceOf(Error)
-    expect(error.toJSON()).toEqual({
-      code: 'trail_unavailable',
-      message: 'the trail cannot be written',
-      retryable: false,
-      details: {},
-    })
+    const told = { code: 'trail_unavailable', message: 'the trail cannot be written' }
+    expect(error.toJSON()).toEqual({ ...told, retryable: false, details: {} })
   })
 
   test('keeps what it was given, and its details cannot be changed afterwards, from either side', () => {
@@ -111,10 +107,8 @@ test('a quota that is used up is one, for which Node.js has no name', () => {
 test('what crossed a thread or a process as details counts as well', () => {
   const error = new ParleyError('git_failed', 'git could not be started', { details: { system: 'EMFILE' } })
   expect(machineFaultOf(error)).toEqual({ code: 'EMFILE' })
-  expect(machineFaultOf(Object.assign(new Error('full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 }))?.code).toBe(
-    'ENOSPC',
-  )
-  expect(machineFaultOf(Object.assign(new Error('io'), { code: 'ERR_SQLITE_ERROR', errcode: 778 }))?.code).toBe('EIO')
+  const sqlite = (errcode: number) => Object.assign(new Error('x'), { code: 'ERR_SQLITE_ERROR', errcode })
+  expect([13, 778].map(errcode => machineFaultOf(sqlite(errcode))?.code)).toEqual(['ENOSPC', 'EIO'])
   // As it comes from another thread.
   const details = { system: 'ERR_SQLITE_ERROR', errcode: 13 }
   expect(machineFaultOf(new ParleyError('index_failed', 'full', { details }))?.code).toBe('ENOSPC')

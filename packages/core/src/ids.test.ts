@@ -59,15 +59,9 @@ describe('SystemIds', () => {
   })
 
   test('when the random part overflows, the time part goes on', () => {
-    const ids = take(
-      new SystemIds(
-        () => 5,
-        bytes => bytes.fill(0xff),
-      ),
-      3,
-    )
-    expect(ids[0]).toBe('run_0000000005zzzzzzzzzzzzzzzz')
-    expect(ids[1]).toBe('run_0000000006zzzzzzzzzzzzzzzz')
+    const fullest = (bytes: Uint8Array) => bytes.fill(0xff)
+    const ids = take(new SystemIds(() => 5, fullest), 3)
+    expect(ids.slice(0, 2)).toEqual(['5', '6'].map(time => `run_000000000${time}zzzzzzzzzzzzzzzz`))
     expectStrictlyIncreasing(ids)
   })
 
@@ -195,14 +189,11 @@ describe('W-CLOCK-08: the form of a timestamp', () => {
     expect(isTimestamp(text)).toBe(false)
   })
 
-  test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])(
-    '%d is no tick count and is not written',
-    value => {
-      formatTimestamp(ticks(0))
-      expect(isTicks(value)).toBe(false)
-      expect(() => formatTimestamp(ticks(value))).toThrow(expect.objectContaining({ code: 'invalid_timestamp' }))
-    },
-  )
+  test.each([-1, 0.5, Number.NaN, Infinity, 2 ** 53])('%d is no tick count and is not written', value => {
+    formatTimestamp(ticks(0))
+    expect(isTicks(value)).toBe(false)
+    expect(() => formatTimestamp(ticks(value))).toThrow(expect.objectContaining({ code: 'invalid_timestamp' }))
+  })
 
   test('only text is a timestamp', () => {
     expect(isTimestamp(1_772_355_900_000_042)).toBe(false)

@@ -92,13 +92,11 @@ function matchedBefore(pattern: string, path: string): boolean {
 const letter = fc.constantFrom('a', 'b', 'c', '.', '-', 'é', '(', ')', '+', '^')
 const name = fc.string({ unit: fc.constantFrom('a', 'b', 'c', '.', '-'), minLength: 1, maxLength: 4 })
 const path = fc.array(name, { minLength: 1, maxLength: 5 }).map(names => names.join('/'))
+const classes = fc.constantFrom('[ab]', '[!ab]', '[^.]', '[a-c]', '[b-]', '[]a]', '[!]]', '[c-a]', '[', ']')
 const wild = fc.oneof(
   { weight: 4, arbitrary: letter },
   { weight: 3, arbitrary: fc.constantFrom('*', '?') },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom('[ab]', '[!ab]', '[^.]', '[a-c]', '[b-]', '[]a]', '[!]]', '[c-a]', '[', ']'),
-  },
+  { weight: 1, arbitrary: classes },
 )
 const some = fc
   .array(wild, { maxLength: 4 })
@@ -111,14 +109,12 @@ const withChoice = fc
   .tuple(some, choice, some)
   .map(parts => parts.join(''))
   .filter(text => !/\*[{,}]|[{,}]\*|[?*+@!][{,}]\(|[{,}]\(/.test(text))
+const braces = fc.constantFrom('{a/b,c}', '{a,{b,c}}', '{a/**,b}', '{a}', '{a', 'a,b', 'b}', '{}', '{{a,b}}')
 const part = fc.oneof(
   { weight: 3, arbitrary: filled },
   { weight: 2, arbitrary: fc.constant('**') },
   { weight: 1, arbitrary: withChoice },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom('{a/b,c}', '{a,{b,c}}', '{a/**,b}', '{a}', '{a', 'a,b', 'b}', '{}', '{{a,b}}'),
-  },
+  { weight: 1, arbitrary: braces },
 )
 const pattern = fc
   .tuple(fc.constantFrom('', '', './'), fc.array(part, { minLength: 1, maxLength: 4 }), fc.constantFrom('', '', '/'))

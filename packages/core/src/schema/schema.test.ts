@@ -109,17 +109,15 @@ describe('problems', () => {
   })
 
   test('of a union with a tag are those of the branch that the tag names', () => {
-    const shape = compile(
-      Type.Union([
-        Type.Object({ kind: Type.Literal('circle'), radius: Type.Number() }),
-        Type.Object({ kind: Type.Literal('box'), width: Type.Number(), height: Type.Number() }),
-      ]),
-    )
-    expect(shape.problems({ kind: 'box', width: 'x', height: 1 })).toMatchObject([
-      { path: 'width', expected: 'number' },
-    ])
-    expect(shape.problems({ kind: 'cone' })).toMatchObject([{ path: 'kind', expected: 'one of "circle", "box"' }])
-    expect(shape.problems({})).toMatchObject([{ path: 'value', expected: 'one of the allowed forms' }])
+    const circle = Type.Object({ kind: Type.Literal('circle'), radius: Type.Number() })
+    const box = Type.Object({ kind: Type.Literal('box'), width: Type.Number(), height: Type.Number() })
+    const shape = compile(Type.Union([circle, box]))
+    for (const [value, path, expected] of [
+      [{ kind: 'box', width: 'x', height: 1 }, 'width', 'number'],
+      [{ kind: 'cone' }, 'kind', 'one of "circle", "box"'],
+      [{}, 'value', 'one of the allowed forms'],
+    ] as const)
+      expect(shape.problems(value)).toMatchObject([{ path, expected }])
   })
 
   test('are bounded in number', () => {
@@ -143,20 +141,14 @@ describe('problems', () => {
   })
 
   test('name the whole value if it has no name', () => {
-    expect(compile(Type.String()).check(5)).toMatchObject({
-      ok: false,
-      error: { message: 'value: expected string, got 5' },
-    })
+    const error = { message: 'value: expected string, got 5' }
+    expect(compile(Type.String()).check(5)).toMatchObject({ ok: false, error })
   })
 
   test('describe values that JSON does not know', () => {
     const text = compile(Type.String())
-    expect([undefined, 1n, () => 1, Number.NaN].map(value => text.problems(value)[0]?.actual)).toEqual([
-      'nothing',
-      'a bigint',
-      'a function',
-      'NaN',
-    ])
+    const described = [undefined, 1n, () => 1, Number.NaN].map(value => text.problems(value)[0]?.actual)
+    expect(described).toEqual(['nothing', 'a bigint', 'a function', 'NaN'])
   })
 })
 
