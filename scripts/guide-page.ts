@@ -32,7 +32,12 @@ export class GuidePage {
   /** The cells of the tables in a section, without heads and marks for code. */
   rows(heading: string): string[][] {
     const tables = this.section(heading).split(/\n\n+/)
-    const lines = tables.flatMap(table => table.split('\n').filter(line => line.startsWith('| ')).slice(1))
+    const lines = tables.flatMap(table =>
+      table
+        .split('\n')
+        .filter(line => line.startsWith('| '))
+        .slice(1),
+    )
     const cells = lines.map(line => line.split('|').slice(1, -1))
     return cells.map(row => row.map(cell => cell.trim().replaceAll('`', '')))
   }

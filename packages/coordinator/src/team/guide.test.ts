@@ -54,7 +54,11 @@ describe('the guide to team files', () => {
     }
     for (const [heading, fields] of Object.entries(defaults))
       for (const [field, value] of Object.entries(fields))
-        expect(rows(heading).find(([name]) => name === `\`${field}\``)?.at(-1)).toBe(`\`${value}\``)
+        expect(
+          rows(heading)
+            .find(([name]) => name === `\`${field}\``)
+            ?.at(-1),
+        ).toBe(`\`${value}\``)
   })
 
   test('explains every code', () => {

@@ -175,9 +175,9 @@ export class Fixture {
   }
 
   /** What is on record of a run: all of it, or what has one of these types. */
-  async entries(run: RunId, ...types: readonly EventType[]) {
+  async entries(run: string, ...types: EventType[]) {
     const filter = types.length > 0 ? { event_type: types } : {}
-    return unwrap(await this.trail.run(run).query({ ...filter, limit: 1000 })).entries
+    return unwrap(await this.trail.run(run as RunId).query({ ...filter, limit: 1000 })).entries
   }
 
   /** A file of the integrated result. */

@@ -54,10 +54,11 @@ test('an exit code tells, and the end of what it printed', async () => {
 test('garbage in the output breaks nothing', async () => {
   const fixture = await Fixture.open()
   const script = 'head -c 20000 /dev/urandom; printf "\\377\\376{broken\\n[1,"; echo y > y.txt'
-  const view = await fixture.finished(team(script, ', output: json-lines'))
+  const run = await fixture.solve(team(script, ', output: json-lines'))
+  const view = await fixture.over(run)
   expect(states(view.tasks)).toEqual({ rough: 'done', good: 'done' })
   expect(fixture.result(view, 'y.txt')).toBe('y\n')
-  expect((await fixture.trail.run(view.run).verify()).findings).toEqual([])
+  expect((await fixture.trail.run(run).verify()).findings).toEqual([])
 })
 
 test("an agent that breaks its folder's git, or moves its branches, does not reach the user's", async () => {

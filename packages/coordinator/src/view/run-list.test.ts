@@ -145,7 +145,8 @@ test('what is no run for people stays out, and is not the last one', async () =>
 /** A run that has a result, and nobody who answers. */
 async function stoppedWithResult() {
   const fixture = await Fixture.open({ one: writes('one.txt') })
-  const { run, result } = await fixture.finished(YAML)
+  const run = await fixture.solve(YAML)
+  const { result } = await fixture.over(run)
   await fixture.stop()
   return { fixture, run, result }
 }

@@ -51,7 +51,7 @@ test.each([
 })
 
 test('ALP-ASK-04 a turn that failed at the peer is not its answer: the fallback does the task, and without one the task fails', async () => {
-  const [alice, bob] = await linkedPair('  broken: { command: [sh, -c, "exit 4"] }\nalp: { agent: broken }\n')
+  const [alice] = await linkedPair('  broken: { command: [sh, -c, "exit 4"] }\nalp: { agent: broken }\n')
   expect(await alice.answer('bob', 'Are you well?')).toMatchObject({ failed: true, interrupted: false })
   const task = '{ id: one, agent: far, prompt: Say a number., attempts: 1'
   const alone = await alice.ended(await alice.start(team('', `  - ${task} }\n`)))

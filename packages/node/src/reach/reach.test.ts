@@ -97,7 +97,9 @@ describe('a socket in a shared folder', () => {
     for (const mode of [0o700, 0o755]) {
       chmodSync(short, mode)
       const message = expect.stringMatching(/belongs to another user \(uid 65534\).*PARLEY_HOME/)
-      expect(await connect(place, env)).toMatchObject(refused('socket_untrusted', { details: { path: short }, message }))
+      expect(await connect(place, env)).toMatchObject(
+        refused('socket_untrusted', { details: { path: short }, message }),
+      )
     }
     // Even where it was let into a folder of ours.
     chownSync(short, process.getuid!(), process.getgid!())
