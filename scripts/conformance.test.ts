@@ -128,7 +128,15 @@ describe('sheets', () => {
 
 describe('the page', () => {
   const sheet = { name: 'Sheet', file: 'sheet.md', ids: /x/, unit: 'scenarios' } as const
-  const scenarios = new Map([[sheet, ['1', '2'].map(level => ({ id: `WP-90${level}`, level }))]])
+  const scenarios = new Map([
+    [
+      sheet,
+      [
+        { id: 'WP-901', level: '1' },
+        { id: 'WP-902', level: '2' },
+      ],
+    ],
+  ])
   const named = (id: string, file = 'a.test.ts') => ({ id, title: `${id} x`, file, readsTrail: true })
 
   test('counts what is named, links the files and shows a dash for what no test names', () => {

@@ -19,6 +19,8 @@ test('W-TRAIL-25 a run that is over is compacted by itself, and counts in its ti
   const { client, solved } = await realNode(place)
   const run = await solved('A thing.')
   await expect.poll(async () => (await client.call('trail', 'tiers', {})).warm.entries, { timeout: 30_000 }).toBe(0)
+  const storage = async () => (await client.call('node', 'status', {})).storage
+  await expect.poll(storage, { timeout: 30_000 }).toEqual({ working: null, faults: [] })
   const tiers = await client.call('trail', 'tiers', {})
   expect(tiers).toMatchObject({ cold: { runs: 1 }, deleted: 0, replica: { folder: replica, lacking: 0 } })
   expect(tiers.hot.oldest).not.toBeNull()
@@ -26,7 +28,6 @@ test('W-TRAIL-25 a run that is over is compacted by itself, and counts in its ti
   expect(entries.every(({ actor, workspace }) => actor === 'protocol' && workspace === null)).toBe(true)
   expect(entries.length).toBeGreaterThan(0)
   expect(await client.call('trail', 'verify', {})).toMatchObject({ sound: true })
-  expect((await client.call('node', 'status', {})).storage).toEqual({ working: null, faults: [] })
   expect(existsSync(join(replica, run, 'run.json'))).toBe(true)
 })
 
