@@ -22,17 +22,20 @@ plan:
 const states = (tasks: readonly { readonly id: string; readonly state: string }[]) =>
   Object.fromEntries(tasks.map(({ id, state }) => [id, state]))
 
-test.each([
-  ['hangs is ended at its time limit', 'sleep 1000', ', timeout: 500ms', '500'],
-  ['floods its output is ended at its limit', 'yes flood', ', max_output: 64KiB', '65536'],
-])('an agent that %s, and the others are not touched', async (_, script, limit, said) => {
+async function endedAtLimit(script: string, limit: string, said: string) {
   const fixture = await Fixture.open()
   const view = await fixture.finished(team(script, limit))
   expect(states(view.tasks)).toEqual({ rough: 'failed', good: 'done' })
   expect(view.tasks[0]!.note).toContain(said)
   expect(fixture.result(view, 'good.txt')).toBe('good\n')
   expect(await findMarked(`${view.run}/`)).toEqual([])
-})
+}
+
+test('an agent that hangs is ended at its time limit, and the others are not touched', () =>
+  endedAtLimit('sleep 1000', ', timeout: 500ms', '500'))
+
+test('an agent that floods its output is ended at its limit', () =>
+  endedAtLimit('yes flood', ', max_output: 64KiB', '65536'))
 
 test('what an agent leaves running in the background ends with its turn', async () => {
   const fixture = await Fixture.open()
