@@ -116,5 +116,6 @@ export {
   type Ticks,
   type Timestamp,
   ticksPerMillisecond,
+  ticksPerSecond,
 } from './timestamp.ts'
 export { takeTurnWithin } from './turn-time.ts'

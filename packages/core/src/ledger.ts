@@ -6,7 +6,7 @@ import type { TurnBudget, Usage } from './contracts/agent.ts'
 import { ParleyError } from './error.ts'
 import { limits } from './limits.ts'
 import { err, ok, type Result, refuse, unwrap } from './result.ts'
-import { type Ticks, ticksPerMillisecond } from './timestamp.ts'
+import { type Ticks, ticksPerMillisecond, ticksPerSecond } from './timestamp.ts'
 
 export interface Spent {
   readonly usd: number
@@ -158,7 +158,7 @@ export class Ledger {
       left === undefined ? (wanted.usd ?? 0) : Math.min(left, wanted.usd ?? this.#options.turnUsd ?? limits.turnUsd)
     invariant(left === undefined || usd <= left, 'no more is set aside than is left of the day')
     const id = [...crypto.getRandomValues(new Uint8Array(6))].map(byte => byte.toString(16).padStart(2, '0')).join('')
-    const reservation: Reservation = { id, name, usd, at: now / (1000 * ticksPerMillisecond) }
+    const reservation: Reservation = { id, name, usd, at: now / ticksPerSecond }
     this.#store.write({ ...state, reserved: new Map(state.reserved).set(id, reservation) })
     this.#live.set(id, reservation)
     return ok(this.#grant(reservation, { ...wanted, ...(most !== undefined && { usd: most }) }))

@@ -10,7 +10,7 @@ export type Ticks = Brand<number, 'Ticks'>
 export type Timestamp = Brand<string, 'Timestamp'>
 
 export const ticksPerMillisecond = 1000
-const ticksPerSecond = 1_000_000
+export const ticksPerSecond = 1_000_000
 const timestampLength = 27
 
 export function isTicks(value: unknown): value is Ticks {

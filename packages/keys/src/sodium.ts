@@ -8,7 +8,6 @@ interface Sodium {
   readonly crypto_scalarmult_SCALARBYTES: number
   readonly crypto_sign_SECRETKEYBYTES: number
   readonly crypto_aead_chacha20poly1305_ietf_ABYTES: number
-  readonly crypto_aead_chacha20poly1305_ietf_NPUBBYTES: number
   readonly crypto_aead_xchacha20poly1305_ietf_ABYTES: number
   readonly crypto_aead_xchacha20poly1305_ietf_NPUBBYTES: number
   readonly crypto_secretstream_xchacha20poly1305_STATEBYTES: number

@@ -8,17 +8,18 @@ export const OWNER_SCOPE = 'owner'
 export const WORKSPACE_SCOPE = 'workspace'
 
 export function ownerPrincipal(): Principal {
-  return { id: userName(), kind: 'user', scopes: [OWNER_SCOPE] }
+  const name = userName()
+  const id = /^[\x21-\x7e]{1,64}$/.test(name) ? name : `uid-${process.getuid?.() ?? 'unknown'}`
+  return { id, kind: 'user', scopes: [OWNER_SCOPE] }
 }
 
-function userName(): string {
+/** Empty for a user without a name, as containers run them. */
+export function userName(): string {
   try {
-    const name = userInfo().username
-    if (/^[\x21-\x7e]{1,64}$/.test(name)) return name
+    return userInfo().username
   } catch {
-    // Containers run users without a name.
+    return ''
   }
-  return `uid-${process.getuid?.() ?? 'unknown'}`
 }
 
 /** Tokens of turns as identities, and the way from such an identity to the inside of its workspace. */

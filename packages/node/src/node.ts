@@ -164,12 +164,11 @@ export class Node {
     coordinator: Coordination,
     open: (() => Promise<void>)[],
   ): Promise<Node> {
-    const { config, log, env, clock, link } = options
+    const { config, log, env, clock, link, spending, machine, functions = {} } = options
     const { paths } = config
     const identities = new TurnIdentities(coordinator)
     const owner = ownerPrincipal()
     const pinned = (peer: string) => link.isPinned(peer)
-    const { functions = {} } = options
     const agents = agentDirectory({ config, env, pinned, functions })
     const programs = { path: env.PATH ?? '', bin: options.bin, pinned, functions }
     let node: Node | undefined
@@ -178,7 +177,6 @@ export class Node {
       if (node) return node
       throw new CallError('UNAVAILABLE', 'the node is starting', { retryable: true })
     }
-    const { spending } = options
     const parts = { config, trail, coordinator, link, agents, programs, spending, clock, log }
     const operations = nodeOperations({
       ...parts,
@@ -197,7 +195,6 @@ export class Node {
     const registry = new OperationRegistry(operations, { from: PROVEN, warn: message => log.warn(message) })
     const calls = new CallNode({ registry, identities, clock, log: message => log.debug(message) })
     // A caller on the socket is the owner: known from the first start on, and on record at each (W-SEC-06).
-    const { machine } = options
     const accepted = await recorded(coordinator.users.accept(owner, 'unix-socket'), machine, clock)
     if (!accepted.ok) throw accepted.error
     const rotations = await recorded(recordRotations(trail, coordinator, owner), machine, clock)

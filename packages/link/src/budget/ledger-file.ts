@@ -11,6 +11,7 @@ import {
   type Reservation,
   type Spent,
   type Ticks,
+  ticksPerSecond,
 } from '@parley/core'
 import { type Disk, machineDisk, writeWholeSync } from '@parley/keys/files'
 import { type FileOptions, WatchedFile } from '../files/watched.ts'
@@ -20,7 +21,6 @@ import { sortedAsciiText } from '../json/write.ts'
 import { linkLimits } from '../limits.ts'
 
 const NOTHING_SPENT: Spent = { usd: 0, tokens: 0 }
-const MICROS = 1_000_000
 const DAY_SECONDS = 86_400
 const DAY = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/
 
@@ -153,7 +153,7 @@ function reservedOf(value: WireValue | undefined, now: Ticks): Map<string, Reser
     if (!isWireObject(entry) || typeof entry.peer !== 'string' || found.size >= limits.reservations) continue
     const id = key.toWellFormed()
     const at = numberOf(entry.at) ?? 0
-    if (Math.abs(now / MICROS - at) < DAY_SECONDS)
+    if (Math.abs(now / ticksPerSecond - at) < DAY_SECONDS)
       found.set(id, { id, name: entry.peer.toWellFormed(), usd: usdOf(entry), at })
   }
   return found

@@ -8,11 +8,6 @@ import type { LinkClient } from './client.ts'
 import type { CallOptions, LinkFailure } from './exchange.ts'
 import type { Target } from './target.ts'
 
-export interface Pong {
-  readonly version: number
-  readonly agentName: string
-}
-
 export interface Answer {
   readonly text: string
   readonly sessionId: string
@@ -45,7 +40,7 @@ export async function ping(
   client: LinkClient,
   target: Target,
   { nonce, ...call }: Patience & { readonly nonce: string },
-): Called<Pong> {
+): Called<{ readonly version: number; readonly agentName: string }> {
   const said = await client.call(target, 'link.ping', { nonce }, { timeoutMs: linkDefaults.pingMs, ...call })
   if (!said.ok) return said
   const { value } = said

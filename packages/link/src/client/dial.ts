@@ -12,6 +12,7 @@ import { initiate, NoiseSocket } from '../transport/handshake-io.ts'
 import { unbracketed } from '../transport/listen-noise.ts'
 import { MessageSocket } from '../transport/message-socket.ts'
 import { Lines } from '../transport/split.ts'
+import { within } from '../within.ts'
 import type { HostPort, Target } from './target.ts'
 
 export interface DialOptions {
@@ -33,17 +34,12 @@ export async function dial({ at, identity, lineBytes }: Target, options: DialOpt
   return ok(lineChannel(messages, lineBytes ?? linkLimits.cautiousLineBytes - 1))
 }
 
-export interface NoiseDialled {
-  readonly noise: NoiseSocket
-  readonly session: Session
-}
-
 /** The handshake with the holder of the key of `identity`; with a prologue of its own it is another protocol's. */
 export async function dialNoise(
   { host, port }: HostPort,
   identity: string,
   options: DialOptions & { readonly prologue?: Buffer },
-): Promise<Result<NoiseDialled>> {
+): Promise<Result<{ readonly noise: NoiseSocket; readonly session: Session }>> {
   const key = publicKeyOf(identity)
   const remote = key && x25519Image(key)
   if (!remote) return refuse('link_bad_identity', `"${identity}" is not the public key of a peer; pin it again.`)
@@ -56,17 +52,10 @@ export async function dialNoise(
   if (!socket.ok) return socket
   const noise = new NoiseSocket(socket.value, clock)
   const patience = Math.min(options.timeoutMs, linkDefaults.handshakeMs)
-  let late = false
-  const over = () => {
-    late = true
-    noise.messages.destroy()
-  }
-  const cancel = clock.after(patience, over, { background: true })
-  const session = await initiate(noise, own.noise, remote, { prologue })
-  cancel()
-  if (session) return ok({ noise, session })
+  const session = await within(clock, patience, initiate(noise, own.noise, remote, { prologue }))
+  if (session && session !== 'late') return ok({ noise, session })
   noise.messages.destroy()
-  if (late) {
+  if (session === 'late') {
     const message = `${name} did not finish the handshake within ${patience} ms.`
     return refuse('link_handshake_timeout', message, { retryable: true })
   }

@@ -14,14 +14,13 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
-import { type Clock, ParleyError, systemCode, type Ticks } from '@parley/core'
+import { type Clock, ParleyError, systemCode, type Ticks, ticksPerSecond } from '@parley/core'
 import { parseText } from '../json/parse.ts'
 import { float, isWireObject, numberOf } from '../json/value.ts'
 import { asciiText } from '../json/write.ts'
 import { linkLimits } from '../limits.ts'
 import { type ReplayLimits, ReplayMemory, type SeenPair } from './replay-memory.ts'
 
-const MICROS = 1_000_000
 const MODE = 0o600
 const FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW
 
@@ -125,7 +124,7 @@ export class ReplayJournal {
     const { from, nonce } = value
     const seconds = numberOf(value.seen_at)
     if (typeof from !== 'string' || typeof nonce !== 'string' || seconds === undefined) return
-    const seenAt = Math.round(seconds * MICROS)
+    const seenAt = Math.round(seconds * ticksPerSecond)
     if (Number.isSafeInteger(seenAt) && this.#memory.hasRoom(from, now)) this.#memory.remember({ from, nonce, seenAt })
   }
 
@@ -157,7 +156,7 @@ export class ReplayJournal {
 }
 
 function lineOf({ from, nonce, seenAt }: SeenPair): string {
-  return `${asciiText({ seen_at: float(seenAt / MICROS), from, nonce })}\n`
+  return `${asciiText({ seen_at: float(seenAt / ticksPerSecond), from, nonce })}\n`
 }
 
 function unusable(path: string, what: string, cause?: unknown): ParleyError {

@@ -1,7 +1,7 @@
 // Which pairs of sender and nonce were seen (ALP-ENV-08), in memory and bounded. Pinned senders are kept apart from
 // strangers: a stranger's message has no effect, so a flood of strangers may push out each other's pairs, but never one
 // that matters.
-import { invariant, type Ticks } from '@parley/core'
+import { invariant, type Ticks, ticksPerSecond } from '@parley/core'
 import { linkDefaults, linkLimits } from '../limits.ts'
 
 export interface ReplayLimits {
@@ -9,7 +9,7 @@ export interface ReplayLimits {
   readonly pairs: number
 }
 
-const WINDOW = linkDefaults.replaySeconds * 1_000_000
+const WINDOW = linkDefaults.replaySeconds * ticksPerSecond
 
 export interface SeenPair {
   readonly from: string

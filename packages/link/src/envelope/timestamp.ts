@@ -1,8 +1,7 @@
 // `alp.ts` (ALP-ENV-07): written in UTC with the fraction left out when it is zero; read with any explicit offset,
 // exact to the microsecond.
-import { formatTimestamp, type Ticks } from '@parley/core'
+import { formatTimestamp, type Ticks, ticksPerSecond } from '@parley/core'
 
-const MICROS = 1_000_000
 /** Characters up to the second, and all of them with microseconds. */
 const SECOND = 19
 const WHOLE = 27
@@ -14,7 +13,7 @@ let known = { text: '', micros: 0 }
 
 /** ISO-US of the sheet. */
 export function writeTs(now: Ticks): string {
-  const micros = now % MICROS
+  const micros = now % ticksPerSecond
   const second = now - micros
   if (second !== written.second) written = { second, text: formatTimestamp(second as Ticks).slice(0, SECOND) }
   return micros === 0 ? `${written.text}Z` : `${written.text}.${String(micros).padStart(6, '0')}Z`
@@ -48,5 +47,5 @@ function parseTs(text: string): number | undefined {
   const [hours = 0, minutes = 0, seconds = 0] = offset.map(part => Number(part ?? 0))
   if (hours > 23 || minutes > 59 || seconds > 59) return undefined
   const ahead = (sign === '-' ? -1 : 1) * (hours * 3600 + minutes * 60 + seconds)
-  return local * 1000 - ahead * MICROS + Number(fraction.padEnd(6, '0'))
+  return local * 1000 - ahead * ticksPerSecond + Number(fraction.padEnd(6, '0'))
 }

@@ -1,6 +1,6 @@
 // The checks on a message that arrives, in the order of ALP-ENV-09, and those on an answer (ALP-ENV-12). A failure is a
 // reason for the log and never an answer (ALP-ERR-02).
-import type { Ticks } from '@parley/core'
+import { type Ticks, ticksPerSecond } from '@parley/core'
 import { fromBase64, SIGNATURE_BYTES } from '@parley/keys'
 import { verify } from '@parley/keys/sodium'
 import { readWireError } from '../errors.ts'
@@ -54,8 +54,6 @@ export interface VerifyContext {
   readonly replay?: ReplayGuard
 }
 
-const MICROS = 1_000_000
-
 export function verifyMessage(bytes: Uint8Array, context: VerifyContext): Verdict {
   const body = parseWire(bytes)
   if (body === undefined) return drop('not JSON')
@@ -67,7 +65,7 @@ export function verifyMessage(bytes: Uint8Array, context: VerifyContext): Verdic
   if (alp.v !== ALP_VERSION) return drop('version')
   const ts = typeof alp.ts === 'string' ? readTs(alp.ts) : undefined
   if (ts === undefined) return drop('timestamp unusable')
-  if (Math.abs(context.now - ts) > linkDefaults.skewSeconds * MICROS) return drop('timestamp')
+  if (Math.abs(context.now - ts) > linkDefaults.skewSeconds * ticksPerSecond) return drop('timestamp')
   const { from, to, nonce, sig } = alp
   if (!isText(from) || !isText(to) || !isText(nonce) || !isText(sig)) return drop('malformed alp')
   if (nonce.length > linkLimits.nonceLength || from.length > linkLimits.identityLength) return drop('malformed alp')

@@ -1,6 +1,6 @@
 // Strangers that knocked (ALP-PEND): `alp/pending_peers.yaml`, for people to look at. Knocks are gathered in memory and
 // written now and then, so that a flood of strangers costs a write every few seconds and no more.
-import type { CancelTimer } from '@parley/core'
+import { type CancelTimer, ticksPerSecond } from '@parley/core'
 import { isPublicKey } from '@parley/keys'
 import { type Disk, machineDisk, writeWholeSync } from '@parley/keys/files'
 import type { FileOptions } from '../files/watched.ts'
@@ -18,7 +18,6 @@ export interface PendingPeer {
   readonly address?: string
 }
 
-const MICROS = 1_000_000
 const MODE = 0o600
 
 export class PendingPeers {
@@ -39,7 +38,7 @@ export class PendingPeers {
   knock(pubkey: string, address: string | undefined): void {
     // Another spelling of a key could never be pinned (ALP-ID-04).
     if (!isPublicKey(pubkey)) return
-    const lastSeen = this.#options.clock.now() / MICROS
+    const lastSeen = this.#options.clock.now() / ticksPerSecond
     const before = this.#knocks.get(pubkey)
     const known = before?.address ?? address
     // Behind the others: the order is that of the last knock.

@@ -2,7 +2,7 @@
 // before its next turn and separate from everything else that the profile says. A thread belongs to a key; the id only
 // names its file.
 import { join } from 'node:path'
-import type { TurnContextPart } from '@parley/core'
+import { type TurnContextPart, ticksPerSecond } from '@parley/core'
 import { machineDisk, writeWholeSync } from '@parley/keys/files'
 import type { FileOptions } from '../files/watched.ts'
 import { parseWire } from '../json/parse.ts'
@@ -22,7 +22,6 @@ interface Turn {
   readonly assistant: string
 }
 
-const MICROS = 1_000_000
 const FOLDER_MODE = 0o700
 
 const NOTICE =
@@ -60,7 +59,7 @@ export class Threads {
   add(peer: ThreadOwner, user: string, assistant: string): void {
     const path = this.#path(peer.id)
     if (path === undefined) return
-    const turn = { at: this.#options.clock.now() / MICROS, user: bounded(user), assistant: bounded(assistant) }
+    const turn = { at: this.#options.clock.now() / ticksPerSecond, user: bounded(user), assistant: bounded(assistant) }
     const turns = [...this.#turns(peer), turn].slice(-linkLimits.threadTurns)
     writeWholeSync(this.#disk, path, Buffer.from(textOf(peer, turns)), { folderMode: FOLDER_MODE })
   }

@@ -5,20 +5,16 @@ import { isIP } from 'node:net'
 import { Type } from '@parley/core'
 import { linkDefaults } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
-import { agentName, folder, readInteger, type Setting, setting, yesOrNo } from './setting.ts'
+import { type About, agentName, folder, oneOf, readInteger, type Setting, setting, yesOrNo } from './setting.ts'
 
 /** Whether an ask of a peer begins at once, or waits for the owner of the node. */
 const ASK_APPROVALS = ['auto', 'ask'] as const
 
-function port(
-  key: string,
-  about: { title: string; description: string; override?: string },
-): Setting<number | undefined> {
-  const { override, ...shown } = about
+function port(key: string, about: About, override?: string): Setting<number | undefined> {
   return setting<number | undefined>({
     key,
     ...(override !== undefined && { override }),
-    schema: Type.Integer({ minimum: 0, maximum: 65_535, ...shown }),
+    schema: Type.Integer({ minimum: 0, maximum: 65_535, ...about }),
     fallback: undefined,
     expected: 'a port from 1 to 65535, or 0 for one that is free',
     read: value => readInteger(value, 0, 65_535),
@@ -44,11 +40,14 @@ export const LINK_SETTINGS = {
     expected: 'an address or a name of this machine, without a port',
     read: value => (typeof value === 'string' && (isIP(value) !== 0 || isHostName(value)) ? value : undefined),
   }),
-  alpTcpPort: port('alp.tcp_port', {
-    override: 'ALPI_ALP_TCP_PORT',
-    title: 'TCP port',
-    description: `The port for peers on other machines. The profile \`default\` has ${linkDefaults.tcpPort} without it, others listen on no port. 0 takes one that is free.`,
-  }),
+  alpTcpPort: port(
+    'alp.tcp_port',
+    {
+      title: 'TCP port',
+      description: `The port for peers on other machines. The profile \`default\` has ${linkDefaults.tcpPort} without it, others listen on no port. 0 takes one that is free.`,
+    },
+    'ALPI_ALP_TCP_PORT',
+  ),
   alpCallPort: port('alp.call_port', {
     title: 'Call port',
     description:
@@ -63,16 +62,9 @@ export const LINK_SETTINGS = {
     description:
       'The folder that the answering agent may read, as an absolute path. Without it an empty folder `desk` in the profile.',
   }),
-  alpApproval: setting<(typeof ASK_APPROVALS)[number]>({
-    key: 'alp.approval',
-    schema: Type.Enum([...ASK_APPROVALS], {
-      default: 'auto',
-      title: 'Approval of asks',
-      description: 'auto: a peer that may ask is answered at once. ask: each ask waits for you at a gate.',
-    }),
-    fallback: 'auto',
-    expected: `one of ${ASK_APPROVALS.join(', ')}`,
-    read: value => ASK_APPROVALS.find(each => each === value),
+  alpApproval: oneOf('alp.approval', ASK_APPROVALS, 'auto', {
+    title: 'Approval of asks',
+    description: 'auto: a peer that may ask is answered at once. ask: each ask waits for you at a gate.',
   }),
   /** Null: no cap. A slip that would lift the cap is a mistake here, though other implementations read it as no cap. */
   dailyUsd: setting<number | null>({

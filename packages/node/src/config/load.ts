@@ -176,24 +176,19 @@ function choose<T>(
   env: Environment,
   problems: ConfigProblem[],
 ): Choice<T> {
-  const given: readonly (readonly [unknown, string])[] = [
-    [flags[setting.flag], `flag --${setting.flag}`],
-    ...variablesOf(setting).map(name => [env[name] || undefined, `environment ${name}`] as const),
-  ]
   const path = setting.key.split('.')
   const inFile = path.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], file.value)
+  const given: readonly (readonly [said: unknown, source: string, place?: ReturnType<Source['place']>])[] = [
+    [flags[setting.flag], `flag --${setting.flag}`],
+    ...variablesOf(setting).map(name => [env[name] || undefined, `environment ${name}`] as const),
+    ...(inFile !== undefined && file.source ? [[inFile, file.path, file.source.place(path)] as const] : []),
+  ]
   const choices: Choice<T>[] = []
-  for (const [text, from] of given) {
-    if (text === undefined) continue
-    const value = setting.read(text)
-    if (value !== undefined) choices.push({ value, from })
-    else problems.push(badValue(setting, text, from))
-  }
-  if (inFile !== undefined && file.source) {
-    const place = file.source.place(path)
-    const value = setting.read(inFile)
-    if (value !== undefined) choices.push({ value, from: `file ${file.path}:${place.line}` })
-    else problems.push({ ...badValue(setting, inFile, file.path), ...place })
+  for (const [said, source, place] of given) {
+    if (said === undefined) continue
+    const value = setting.read(said)
+    if (value !== undefined) choices.push({ value, from: place ? `file ${source}:${place.line}` : source })
+    else problems.push({ ...badValue(setting, said, source), ...place })
   }
   return choices[0] ?? { value: setting.fallback, from: 'default' }
 }

@@ -36,7 +36,7 @@ export function setting<T>(given: Given<T>): Setting<T> {
 }
 
 /** For editors. */
-interface About {
+export interface About {
   readonly title: string
   readonly description: string
 }
@@ -49,6 +49,27 @@ export function yesOrNo(key: string, fallback: boolean, about: About): Setting<b
     expected: 'true or false',
     read: value =>
       typeof value === 'boolean' ? value : value === 'true' ? true : value === 'false' ? false : undefined,
+  })
+}
+
+/** A whole number from 1 on. */
+export function wholeNumber(key: string, most: number, fallback: number, about: About): Setting<number> {
+  return setting({
+    key,
+    schema: Type.Integer({ minimum: 1, maximum: most, default: fallback, ...about }),
+    fallback,
+    expected: `a whole number from 1 to ${most}`,
+    read: value => readInteger(value, 1, most),
+  })
+}
+
+export function oneOf<T extends string>(key: string, words: readonly T[], fallback: T, about: About): Setting<T> {
+  return setting({
+    key,
+    schema: Type.Enum([...words], { default: fallback, ...about }),
+    fallback,
+    expected: `one of ${words.join(', ')}`,
+    read: value => words.find(word => word === value),
   })
 }
 

@@ -12,55 +12,31 @@ import {
   agentName,
   durationText,
   folder,
+  oneOf,
   readDuration,
-  readInteger,
   type Setting,
   setting,
+  wholeNumber,
   yesOrNo,
 } from './setting.ts'
 
 const Duration = Type.String({ pattern: durationPattern })
 const Zero = [Type.Literal('0'), Type.Literal(0)]
 
-const turns = setting<number>({
-  key: 'turns',
-  schema: Type.Integer({
-    minimum: 1,
-    maximum: nodeLimits.turns,
-    default: nodeDefaults.turns,
-    title: 'Turns at once',
-    description: 'How many turns of agents may run at once, over all runs.',
-  }),
-  fallback: nodeDefaults.turns,
-  expected: `a whole number from 1 to ${nodeLimits.turns}`,
-  read: value => readInteger(value, 1, nodeLimits.turns),
+const turns = wholeNumber('turns', nodeLimits.turns, nodeDefaults.turns, {
+  title: 'Turns at once',
+  description: 'How many turns of agents may run at once, over all runs.',
 })
 
-const runs = setting<number>({
-  key: 'runs',
-  schema: Type.Integer({
-    minimum: 1,
-    maximum: nodeLimits.runs,
-    default: nodeDefaults.runs,
-    title: 'Runs of one principal at once',
-    description:
-      'How many runs each principal (you, a peer) may have at work at once. Runs that wait for a person do not count.',
-  }),
-  fallback: nodeDefaults.runs,
-  expected: `a whole number from 1 to ${nodeLimits.runs}`,
-  read: value => readInteger(value, 1, nodeLimits.runs),
+const runs = wholeNumber('runs', nodeLimits.runs, nodeDefaults.runs, {
+  title: 'Runs of one principal at once',
+  description:
+    'How many runs each principal (you, a peer) may have at work at once. Runs that wait for a person do not count.',
 })
 
-const logLevel = setting<LogLevel>({
-  key: 'log.level',
-  schema: Type.Enum([...LOG_LEVELS], {
-    default: nodeDefaults.logLevel,
-    title: 'Log level',
-    description: 'What is written to logs/node.log: this and everything more serious.',
-  }),
-  fallback: nodeDefaults.logLevel,
-  expected: `one of ${LOG_LEVELS.join(', ')}`,
-  read: value => LOG_LEVELS.find(level => level === value),
+const logLevel = oneOf<LogLevel>('log.level', LOG_LEVELS, nodeDefaults.logLevel, {
+  title: 'Log level',
+  description: 'What is written to logs/node.log: this and everything more serious.',
 })
 
 const idleTimeoutMs = setting<number>({

@@ -1,7 +1,8 @@
 // Where a profile is reached, as its owner tells others: the address that it listens on, and the name that it proposes
 // for itself.
-import { hostname, networkInterfaces, userInfo } from 'node:os'
+import { hostname, networkInterfaces } from 'node:os'
 import { isPeerId } from '@parley/link'
+import { userName } from '../identity.ts'
 
 const EVERYWHERE: readonly string[] = ['0.0.0.0', '::']
 
@@ -27,13 +28,4 @@ function outside(): string | undefined {
 export function proposedName(profile: string): string | undefined {
   const names = profile === 'default' ? [userName(), hostname().split('.')[0] ?? '', profile] : [profile]
   return names.find(name => name !== 'root' && isPeerId(name))
-}
-
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // Containers run users without a name.
-    return ''
-  }
 }

@@ -1,7 +1,7 @@
 // One call of an operation at a peer's node, over its second listener (`parley-call/1`): a connection for one call,
 // which the peer's list must allow by the operation's path.
 import { CONNECTION_CLOSED, connectClient } from '@parley/call'
-import { type Clock, ok, ParleyError, type Result, refuse } from '@parley/core'
+import { type Clock, ok, type Result, refuse } from '@parley/core'
 import { type CallTarget, dialCall, type LinkIdentity } from '@parley/link'
 
 export interface PeerCall {
@@ -36,13 +36,10 @@ export async function callPeer(call: PeerCall): Promise<Result<unknown>> {
         'link_empty_response',
         `empty response: ${peer} closed the connection and said nothing. It must have pinned this profile.`,
       )
-    return {
-      ok: false,
-      error: new ParleyError('peer_refused', `The peer ${peer} refused: ${message}`, {
-        retryable,
-        details: { code, message, ...(details !== undefined && { data: details }) },
-      }),
-    }
+    return refuse('peer_refused', `The peer ${peer} refused: ${message}`, {
+      retryable,
+      details: { code, message, ...(details !== undefined && { data: details }) },
+    })
   } finally {
     client.close()
   }

@@ -1,12 +1,12 @@
 // What asks had set aside when a node died (ALP-BUD-01): settled from what their runs have on record, before anybody is
 // answered again.
 import type { Coordination } from '@parley/coordinator'
-import { type Clock, type Grant, INTERACTIVE, type RunId, type Ticks, type Usage } from '@parley/core'
+import { type Clock, type Grant, INTERACTIVE, type RunId, type Ticks, ticksPerSecond, type Usage } from '@parley/core'
 import { ALP_ORIGIN } from '@parley/link'
 import type { NodeLog } from '../log/log.ts'
 
 /** The ledger forgets what is older by itself. */
-const DAY_TICKS = 24 * 60 * 60 * 1_000_000
+const DAY_TICKS = 24 * 60 * 60 * ticksPerSecond
 
 /**
  * Throws what keeps the runs from being read; then what was set aside counts for a day. Runs are only looked through

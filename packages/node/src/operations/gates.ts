@@ -83,14 +83,13 @@ export function gateService({ coordinator, passphrase: confirmed }: OperationDep
       refuses: ANSWER_REFUSALS,
       handle: async ({ gate, decision, changes, reason, passphrase }, { identity }) => {
         answered(await confirmed.check(passphrase))
-        const why = reason === undefined ? {} : { reason }
         const principal = caller(identity)
         if (decision !== 'modify') {
           if (changes) answered(refuse('invalid_argument', 'Only `modify` changes something.'))
-          return await answerOf(coordinator.gates.respond(gate, { decision, ...why, principal }))
+          return await answerOf(coordinator.gates.respond(gate, { decision, reason, principal }))
         }
         if (!changes) return answered(refuse('invalid_argument', 'Say what is to change.'))
-        return await answerOf(coordinator.gates.respond(gate, { decision, changes, ...why, principal }))
+        return await answerOf(coordinator.gates.respond(gate, { decision, changes, reason, principal }))
       },
     }),
     '/gates/passphrase': mutation({

@@ -1,6 +1,6 @@
 // /highway, /workspaces of others, /budgets: what a person does to a run at work beside answering it.
 import { BudgetViewSchema } from '@parley/coordinator'
-import { Type } from '@parley/core'
+import { type Result, type RunId, Type } from '@parley/core'
 import { BUDGET_DIMENSIONS, ENVELOPE_PRIORITIES } from '@parley/trail/events'
 import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
@@ -11,6 +11,11 @@ const Done = object({ run: Type.String() })
 
 export function highwayService({ coordinator }: OperationDeps) {
   const found = async (run: string) => await answerOf(coordinator.runs.find(run))
+  const done = async (text: string, act: (run: RunId) => Promise<Result<unknown>>) => {
+    const run = await found(text)
+    await answerOf(act(run))
+    return { run }
+  }
   return {
     '/highway/inject': mutation({
       description: 'Writes to an agent at work, or to all of the run through its coordinator.',
@@ -23,15 +28,9 @@ export function highwayService({ coordinator }: OperationDeps) {
       }),
       output: object({ run: Type.String(), envelope: Type.String() }),
       refuses: [...ACT, 'rejected'],
-      handle: async ({ run: text, to, type, priority, text: words }, { identity }) => {
+      handle: async ({ run: text, ...message }, { identity }) => {
         const run = await found(text)
-        const injection = {
-          text: words,
-          ...(to !== undefined && { to }),
-          ...(type !== undefined && { type }),
-          ...(priority && { priority }),
-          principal: caller(identity),
-        }
+        const injection = { ...message, principal: caller(identity) }
         return { run, ...(await answerOf(coordinator.interventions.inject(run, injection))) }
       },
     }),
@@ -40,24 +39,16 @@ export function highwayService({ coordinator }: OperationDeps) {
       input: object({ run: RunText, task: Type.Optional(Task), reason: Type.Optional(Reason) }),
       output: Done,
       refuses: ACT,
-      handle: async ({ run: text, task, reason = 'no reason given' }, { identity }) => {
-        const run = await found(text)
-        const by = { principal: caller(identity), reason, ...(task !== undefined && { task }) }
-        await answerOf(coordinator.interventions.suspend(run, by))
-        return { run }
-      },
+      handle: ({ run: text, task, reason = 'no reason given' }, { identity }) =>
+        done(text, run => coordinator.interventions.suspend(run, { principal: caller(identity), reason, task })),
     }),
     '/workspaces/resume': mutation({
       description: 'Lets suspended work go on.',
       input: object({ run: RunText, task: Type.Optional(Task) }),
       output: Done,
       refuses: ACT,
-      handle: async ({ run: text, task }, { identity }) => {
-        const run = await found(text)
-        const by = { principal: caller(identity), ...(task !== undefined && { task }) }
-        await answerOf(coordinator.interventions.resume(run, by))
-        return { run }
-      },
+      handle: ({ run: text, task }, { identity }) =>
+        done(text, run => coordinator.interventions.resume(run, { principal: caller(identity), task })),
     }),
     '/budgets/list': query({
       description: 'The limits of a run and of its tasks, and how far they are used.',
@@ -79,12 +70,8 @@ export function highwayService({ coordinator }: OperationDeps) {
       }),
       output: Done,
       refuses: ACT,
-      handle: async ({ run: text, task, dimension, limit }, { identity }) => {
-        const run = await found(text)
-        const raise = { principal: caller(identity), dimension, limit, ...(task !== undefined && { task }) }
-        await answerOf(coordinator.budgets.raise(run, raise))
-        return { run }
-      },
+      handle: ({ run: text, ...raise }, { identity }) =>
+        done(text, run => coordinator.budgets.raise(run, { ...raise, principal: caller(identity) })),
     }),
   }
 }

@@ -68,12 +68,11 @@ export function movingWorkService({ coordinator, agents, programs, passphrase: c
       handle: async ({ run: text, task, to, reason = 'no reason given' }, { identity }) => {
         const run = await found(text)
         const agent = await brought(to)
-        const by = { principal: caller(identity), task, to, reason }
+        const by = { principal: caller(identity), task, to, reason, ...(agent && { agent }) }
         // An agent from outside the team is checked first.
         const own = await told(coordinator.migrations.hasAgent(run, to))
         if (agent && !own) answered(preflight(soloTeam(to, agent), 'x', programs))
-        const moved = await told(coordinator.migrations.migrate(run, { ...by, ...(agent && { agent }) }))
-        return { run, ...answered(moved) }
+        return { run, ...(await answerOf(coordinator.migrations.migrate(run, by))) }
       },
     }),
     '/workspaces/left': query({
@@ -81,9 +80,8 @@ export function movingWorkService({ coordinator, agents, programs, passphrase: c
       input: object({ run: RunText, task: Task, checkpoint: Type.Optional(Checkpoint) }),
       output: object({ run: Type.String(), left: LeftViewSchema }),
       refuses: [...REFUSALS, 'nothing_to_salvage'],
-      handle: async ({ run: text, task, checkpoint }) => {
+      handle: async ({ run: text, ...which }) => {
         const run = await found(text)
-        const which = { task, ...(checkpoint !== undefined && { checkpoint }) }
         return { run, left: await answerOf(coordinator.salvages.left(run, which)) }
       },
     }),

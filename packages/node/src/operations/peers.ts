@@ -62,14 +62,12 @@ export function peerService({ link }: OperationDeps) {
   const { service } = link
   const view = (peer: Peer) => {
     const spent = service.ledger.today().byPeer.get(peer.id)
-    const { id, pubkey, alias, address, allow, perMinute } = peer
+    const { id, pubkey, perMinute, ...rest } = peer
     return {
       id,
       pubkey,
       ...digitsOf(pubkey),
-      ...(alias !== undefined && { alias }),
-      ...(address !== undefined && { address }),
-      allow,
+      ...rest,
       per_minute: perMinute,
       ...(spent && { spent_today: { usd: spent.usd, tokens: spent.tokens } }),
     }
@@ -187,14 +185,8 @@ function digitsOf(pubkey: string): { readonly fingerprint: string; readonly spok
   return { fingerprint: fingerprintOf(pubkey) ?? '', spoken: spokenFingerprintOf(pubkey) ?? '' }
 }
 
-function pendingView({ pubkey, address, firstSeen, lastSeen }: PendingPeer): Static<typeof PendingSchema> {
-  return {
-    pubkey,
-    ...digitsOf(pubkey),
-    ...(address !== undefined && { address }),
-    first_seen: firstSeen,
-    last_seen: lastSeen,
-  }
+function pendingView({ pubkey, firstSeen, lastSeen, ...rest }: PendingPeer): Static<typeof PendingSchema> {
+  return { pubkey, ...digitsOf(pubkey), ...rest, first_seen: firstSeen, last_seen: lastSeen }
 }
 
 const PREFIX = 'SHA256:'

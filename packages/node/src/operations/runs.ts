@@ -155,15 +155,9 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
       }),
       output: OfRun,
       refuses: ACT,
-      handle: async ({ run: text, task, reason = 'no reason given', grace }, { identity }) => {
+      handle: async ({ run: text, reason = 'no reason given', ...how }, { identity }) => {
         const run = await found(text)
-        const by = {
-          principal: caller(identity),
-          reason,
-          ...(task !== undefined && { task }),
-          ...(grace !== undefined && { grace }),
-        }
-        await answerOf(coordinator.interventions.abort(run, by))
+        await answerOf(coordinator.interventions.abort(run, { ...how, principal: caller(identity), reason }))
         return { run }
       },
     }),

@@ -106,10 +106,12 @@ const REFUSALS = {
 } as const
 export type RefusalCode = keyof typeof REFUSALS
 
+/** What the trail itself refuses. */
+export const TRAIL = ['trail_unavailable', 'trail_damaged'] as const
+
 /** What keeps a run from being read. */
 export const UNREADABLE = [
-  'trail_unavailable',
-  'trail_damaged',
+  ...TRAIL,
   'archive_unreadable',
   'blob_missing',
   'content_damaged',
@@ -119,15 +121,9 @@ export const UNREADABLE = [
 /** Finding what is meant. */
 export const FOUND = ['not_found', 'ambiguous'] as const
 
-/** What a person does to a run. */
-export const ACT = [
-  ...FOUND,
-  'invalid_state',
-  'invalid_argument',
-  'permission_denied',
-  'trail_unavailable',
-  'trail_damaged',
-] as const
+/** What a person does, and does to a run. */
+export const CHANGE = ['invalid_state', 'invalid_argument', 'permission_denied', ...TRAIL] as const
+export const ACT = [...FOUND, ...CHANGE] as const
 
 interface Described<Input extends TSchema, Output extends TSchema, Handle> {
   readonly description: string

@@ -23,14 +23,10 @@ import {
 } from './spec.ts'
 
 const PublicKey = Type.String({ minLength: 44, maxLength: 44 })
-const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
 /** Where the chain of a run ends, or ended when somebody kept it. */
-export const RunHeadSchema = object({
-  run: text(64),
-  seq: Type.Integer({ minimum: 1 }),
-  hash: Hash,
-})
+export const Head = { seq: Type.Integer({ minimum: 1 }), hash: Type.String({ pattern: '^[0-9a-f]{64}$' }) }
+export const RunHeadSchema = object({ run: text(64), ...Head })
 
 export function trailFileService(deps: OperationDeps) {
   const { trail, clock, config } = deps

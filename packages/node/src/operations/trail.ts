@@ -28,10 +28,7 @@ import {
   told,
   UNREADABLE,
 } from './spec.ts'
-import { RunHeadSchema } from './trail-file.ts'
-
-const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
-const HeadSchema = object({ seq: Type.Integer({ minimum: 1 }), hash: Hash })
+import { Head, RunHeadSchema } from './trail-file.ts'
 
 /** An entry as the global scope shows it; the event registry says what its body holds. */
 const EntrySchema = Type.Unsafe<Entry>({ type: 'object', required: ['seq', 'id', 'event_type', 'body'] })
@@ -62,7 +59,7 @@ const ReportSchema = object({
     object({
       run: Type.String(),
       entries: Count,
-      head: Type.Optional(HeadSchema),
+      head: Type.Optional(object(Head)),
       /** The first one, and as many more as fit; a run is looked through until a thousand are found. */
       findings: Type.Array(FindingSchema),
       findings_total: Count,

@@ -4,7 +4,7 @@ import { refuse, Type } from '@parley/core'
 import { CAPABILITIES } from '@parley/trail/events'
 import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
-import { answered, answerOf, caller, mutation, Nothing, query, Reason, text, told } from './spec.ts'
+import { answered, answerOf, CHANGE, caller, mutation, Nothing, query, Reason, TRAIL, text, told } from './spec.ts'
 
 const STATES = ['suspend', 'resume', 'block', 'unblock', 'deactivate', 'reactivate'] as const
 const User = text(256)
@@ -15,7 +15,7 @@ export function userService({ coordinator }: OperationDeps) {
       description: 'Everybody whom this node knows, with what they may do.',
       input: Nothing,
       output: object({ users: Type.Array(UserViewSchema) }),
-      refuses: ['trail_unavailable', 'trail_damaged'],
+      refuses: TRAIL,
       handle: async () => ({ users: await told(coordinator.users.list()) }),
     }),
     '/users/change': mutation({
@@ -27,21 +27,13 @@ export function userService({ coordinator }: OperationDeps) {
         reason: Type.Optional(Reason),
       }),
       output: UserViewSchema,
-      refuses: [
-        'not_found',
-        'invalid_state',
-        'invalid_argument',
-        'permission_denied',
-        'trail_unavailable',
-        'trail_damaged',
-      ],
+      refuses: ['not_found', ...CHANGE],
       handle: async ({ user, act, capability, reason }, { identity }) => {
         const principal = caller(identity)
-        const why = reason === undefined ? {} : { reason }
         if (act === 'grant' || act === 'revoke') {
           if (capability === undefined)
             return answered(refuse('invalid_argument', `Name the capability: ${CAPABILITIES.join(', ')}.`))
-          await answerOf(coordinator.users.change(user, { act, capability, ...why, principal }))
+          await answerOf(coordinator.users.change(user, { act, capability, reason, principal }))
         } else {
           if (capability !== undefined)
             return answered(refuse('invalid_argument', 'A capability goes with grant and revoke only.'))

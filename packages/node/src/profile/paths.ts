@@ -3,17 +3,14 @@
 import { createHash, randomBytes } from 'node:crypto'
 import {
   chmodSync,
-  closeSync,
   existsSync,
-  fsyncSync,
   linkSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readFileSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
@@ -145,7 +142,7 @@ function ownSecret({ secret: file, folder }: ProfilePaths): Uint8Array {
     requireNothingSealed(folder, file)
     const aside = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
     try {
-      writeDurably(aside, randomBytes(nodeLimits.secretBytes))
+      writeFileSync(aside, randomBytes(nodeLimits.secretBytes), { flag: 'wx', mode: 0o600, flush: true })
       linkSync(aside, file)
     } catch (thrown) {
       if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
@@ -165,16 +162,6 @@ function requireNothingSealed(folder: string, file: string): void {
   if (!existsSync(join(folder, 'trail', KEY_MARK))) return
   const message = `The profile's secret ${file} is gone, and the content of its trail is sealed or proven with it. Restore it from a backup; no other one will do.`
   throw new ParleyError('secret_missing', message, { details: { file } })
-}
-
-function writeDurably(file: string, bytes: Uint8Array): void {
-  const handle = openSync(file, 'wx', 0o600)
-  try {
-    writeSync(handle, bytes)
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
 }
 
 /** What to do about an error of the system, by its code. */
