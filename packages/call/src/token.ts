@@ -51,15 +51,10 @@ function keyHash(publicKey: Uint8Array): Buffer {
   return hash('sha256', publicKey, 'buffer')
 }
 
-interface KnownKey {
-  readonly key: KeyObject
-  readonly principal: Principal
-}
-
 /** Known keys and whose they are. A key is one principal, whether it comes by token or as the key of a link. */
 export class KeyDirectory implements IdentityProvider {
   readonly #clock: Clock
-  readonly #byKeyId = new Map<string, KnownKey>()
+  readonly #byKeyId = new Map<string, { readonly key: KeyObject; readonly principal: Principal }>()
   readonly #byFingerprint = new Map<string, Principal>()
 
   constructor(clock: Clock = new SystemClock()) {

@@ -21,7 +21,7 @@ export class OutgoingRequests implements Sender {
 
   constructor(transport: Transport, clock: Clock, profile: ProfileName | 'auto') {
     this.#transport = transport
-    this.pending = new PendingMap({ clock, abort: request => this.abortPeer(request) })
+    this.pending = new PendingMap(clock, request => this.abortPeer(request))
     this.spelling = new Spelling(profile, this.pending, transport)
   }
 

@@ -26,14 +26,9 @@ export interface PendingRequest {
 /** All that is kept of a settled call. The request itself holds on to the value that it resolved to. */
 type Settled = Pick<PendingRequest, 'id' | 'profile'>
 
-export interface PendingOptions {
-  readonly clock: Clock
-  /** Tells the peer that the request is no longer awaited. */
-  readonly abort: (request: Settled) => void
-}
-
 export class PendingMap {
-  readonly #options: PendingOptions
+  readonly #clock: Clock
+  readonly #abort: (request: Settled) => void
   readonly #requests = new BusyMap<PendingRequest>()
   /**
    * The newest ids that `call` settled (CALL-PEND-03), each with the profile to abort it in until that was done. A
@@ -45,9 +40,11 @@ export class PendingMap {
   readonly #timer: ExpiryTimer
   #sweep: CancelTimer | undefined
 
-  constructor(options: PendingOptions) {
-    this.#options = options
-    this.#timer = new ExpiryTimer(options.clock, now => this.#expire(now))
+  /** `abort` tells the peer that a request is no longer awaited. */
+  constructor(clock: Clock, abort: (request: Settled) => void) {
+    this.#clock = clock
+    this.#abort = abort
+    this.#timer = new ExpiryTimer(clock, now => this.#expire(now))
   }
 
   get size(): number {
@@ -94,7 +91,7 @@ export class PendingMap {
     const settled = this.#settled[at]
     if (!settled) return
     this.#settled[at] = undefined
-    this.#options.abort(settled)
+    this.#abort(settled)
   }
 
   /** Fails everything; the map is empty before anybody hears of it (CALL-PEND-07). */
@@ -130,14 +127,14 @@ export class PendingMap {
     }
     for (const request of expired) {
       this.#requests.delete(request.id)
-      this.#options.abort(request)
+      this.#abort(request)
       request.fail(new CallError('TIMEOUT', `${request.path} was not answered in time`))
     }
     return next
   }
 
   #sweepLater(): CancelTimer {
-    return this.#options.clock.after(callDefaults.sweep, () => this.#sweepNow(), { background: true })
+    return this.#clock.after(callDefaults.sweep, () => this.#sweepNow(), { background: true })
   }
 
   /** CALL-PEND-05: the backstop of the timer. */

@@ -2,11 +2,6 @@
 import { invariant } from '@parley/core'
 import type { CallError } from '../error.ts'
 
-interface Waiter<T> {
-  readonly resolve: (result: IteratorResult<T>) => void
-  readonly reject: (error: unknown) => void
-}
-
 interface ValueQueueOptions {
   readonly capacity: number
   /** The first pull: the request goes out now. */
@@ -20,7 +15,7 @@ export class ValueQueue<T> implements AsyncIterable<T> {
   readonly #values: T[] = []
   /** Index of the oldest value: shifting an array for each one would move all others. */
   #head = 0
-  #waiter: Waiter<T> | undefined
+  #waiter: Pick<PromiseWithResolvers<IteratorResult<T>>, 'resolve' | 'reject'> | undefined
   #ended = false
   #error: CallError | undefined
   #started = false

@@ -1,12 +1,7 @@
 // Unix sockets, TCP and TLS: servers and clients of one duplex stream each.
 import { chmodSync, lstatSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect as connectSocket, createServer, type Server, type Socket } from 'node:net'
-import {
-  type ConnectionOptions,
-  connect as connectTls,
-  createServer as createTlsServer,
-  type TlsOptions,
-} from 'node:tls'
+import * as tls from 'node:tls'
 import { isMainThread } from 'node:worker_threads'
 import { type Principal, SystemClock } from '@parley/core'
 import { callDefaults, callLimits } from '../limits.ts'
@@ -61,11 +56,11 @@ export function listenTcp(where: Where, accept: Accept, options: ListenOptions =
 }
 
 export function listenTls(
-  { tls, ...where }: Where & { readonly tls: TlsOptions },
+  { tls: own, ...where }: Where & { readonly tls: tls.TlsOptions },
   accept: Accept,
   options: ListenOptions = {},
 ): Promise<Listening> {
-  const server = createTlsServer({ handshakeTimeout: callDefaults.handshake, ...tls })
+  const server = tls.createServer({ handshakeTimeout: callDefaults.handshake, ...own })
   return listenAt(server, where, accept, 'tls', options)
 }
 
@@ -192,8 +187,8 @@ export function connectTcp(where: Where & { readonly port: number }, options: Du
   return connected(connectSocket(where.port, where.host ?? '127.0.0.1'), 'connect', 'tcp', options)
 }
 
-export function connectTlsSocket(where: ConnectionOptions, options: DuplexOptions = {}): Promise<Transport> {
-  return connected(connectTls(where), 'secureConnect', 'tls', options)
+export function connectTlsSocket(where: tls.ConnectionOptions, options: DuplexOptions = {}): Promise<Transport> {
+  return connected(tls.connect(where), 'secureConnect', 'tls', options)
 }
 
 function connected(socket: Socket, event: string, kind: string, options: DuplexOptions): Promise<Transport> {

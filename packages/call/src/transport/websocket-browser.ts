@@ -6,16 +6,7 @@ import { ProtocolViolation } from '../wire/envelope.ts'
 import { Delivery } from './delivery.ts'
 import { encodeMessage } from './message.ts'
 import type { Receiver, Transport } from './transport.ts'
-import {
-  CLOSE_CODES,
-  CLOSE_NORMAL,
-  closedBecause,
-  closeReason,
-  Framing,
-  notAnAddress,
-  shownAddress,
-  type WebSocketClientOptions,
-} from './websocket-frames.ts'
+import * as frames from './websocket-frames.ts'
 
 /** A page may close with 1000 and with codes of its own, and with no others: the last digits stay (CALL-WIRE-05). */
 const OWN_CODES = 3000
@@ -28,18 +19,18 @@ class BrowserWebSocketTransport implements Transport {
   readonly maxBody: number
   readonly #socket: WebSocket
   readonly #clock: Clock
-  readonly #framing: Framing
+  readonly #framing: frames.Framing
   readonly #delivery = new Delivery()
   #poll: CancelTimer | undefined
 
-  constructor(socket: WebSocket, options: WebSocketClientOptions) {
+  constructor(socket: WebSocket, options: frames.WebSocketClientOptions) {
     this.#socket = socket
     this.#clock = options.clock ?? new SystemClock()
-    this.#framing = new Framing(options.wsFraming, options.wsText)
+    this.#framing = new frames.Framing(options.wsFraming, options.wsText)
     this.identity = options.identity
     this.maxBody = options.maxBody ?? callLimits.frameBytes
     socket.addEventListener('message', event => this.#take(event.data))
-    socket.addEventListener('close', ({ code, reason }) => this.#end(closedBecause(code, reason)))
+    socket.addEventListener('close', ({ code, reason }) => this.#end(frames.closedBecause(code, reason)))
   }
 
   get queued(): number {
@@ -61,7 +52,7 @@ class BrowserWebSocketTransport implements Transport {
 
   close(reason = 'closed'): void {
     if (this.#delivery.ended) return
-    this.#socket.close(CLOSE_NORMAL, closeReason(reason))
+    this.#socket.close(frames.CLOSE_NORMAL, frames.closeReason(reason))
     this.#stop()
     this.#delivery.close(reason)
   }
@@ -76,7 +67,7 @@ class BrowserWebSocketTransport implements Transport {
       if (!this.#delivery.envelope(envelope)) this.#give('nobody took what came')
     } catch (cause) {
       if (!(cause instanceof ProtocolViolation)) throw cause
-      this.#socket.close(OWN_CODES + CLOSE_CODES[cause.kind], closeReason(cause.message))
+      this.#socket.close(OWN_CODES + frames.CLOSE_CODES[cause.kind], frames.closeReason(cause.message))
       this.#end(cause.message, cause)
     }
   }
@@ -95,7 +86,7 @@ class BrowserWebSocketTransport implements Transport {
   }
 
   #give(reason: string): void {
-    this.#socket.close(OWN_CODES + CLOSE_NORMAL, closeReason(reason))
+    this.#socket.close(OWN_CODES + frames.CLOSE_NORMAL, frames.closeReason(reason))
     this.#end(reason)
   }
 
@@ -111,7 +102,7 @@ class BrowserWebSocketTransport implements Transport {
 }
 
 /** Rejects with `UNAVAILABLE`: why a connection failed, a refused token included, is not told to a page. */
-export function connectBrowserWebSocket(url: string, options: WebSocketClientOptions = {}): Promise<Transport> {
+export function connectBrowserWebSocket(url: string, options: frames.WebSocketClientOptions = {}): Promise<Transport> {
   return new Promise((resolve, reject) => {
     let socket: WebSocket
     try {
@@ -119,12 +110,14 @@ export function connectBrowserWebSocket(url: string, options: WebSocketClientOpt
       if (options.token !== undefined) address.searchParams.set('token', options.token)
       socket = new WebSocket(address)
     } catch {
-      reject(notAnAddress(url))
+      reject(frames.notAnAddress(url))
       return
     }
     socket.binaryType = 'arraybuffer'
     const refused = () =>
-      reject(new CallError('UNAVAILABLE', `${shownAddress(url)} cannot be reached, or does not accept the token`))
+      reject(
+        new CallError('UNAVAILABLE', `${frames.shownAddress(url)} cannot be reached, or does not accept the token`),
+      )
     socket.addEventListener('close', refused)
     // The event says nothing that the closing does not, but in Node.js it must be listened to.
     socket.addEventListener('error', () => undefined)

@@ -11,17 +11,7 @@ import { afterConsumers } from './after-consumers.ts'
 import { Delivery } from './delivery.ts'
 import { encodeFrame, PREFIX, parseBody } from './frame.ts'
 import type { Receiver, Transport } from './transport.ts'
-import {
-  CLOSE_CODES,
-  CLOSE_NORMAL,
-  closedBecause,
-  closeReason,
-  Framing,
-  notAnAddress,
-  shownAddress,
-  type WebSocketClientOptions,
-  type WebSocketOptions,
-} from './websocket-frames.ts'
+import * as frames from './websocket-frames.ts'
 
 class WebSocketTransport implements Transport {
   readonly kind = 'websocket'
@@ -30,7 +20,7 @@ class WebSocketTransport implements Transport {
   readonly #ws: WebSocket
   readonly #socket: Duplex
   readonly #clock: Clock
-  readonly #framing: Framing
+  readonly #framing: frames.Framing
   readonly #delivery: Delivery
   #corked = false
   #corks = 0
@@ -38,11 +28,11 @@ class WebSocketTransport implements Transport {
   /** Pings since the last sign of life. */
   #missed = 0
 
-  constructor(ws: WebSocket, socket: Duplex, identity: Principal | undefined, options: WebSocketOptions) {
+  constructor(ws: WebSocket, socket: Duplex, identity: Principal | undefined, options: frames.WebSocketOptions) {
     this.#ws = ws
     this.#socket = socket
     this.#clock = options.clock ?? new SystemClock()
-    this.#framing = new Framing(options.wsFraming, options.wsText)
+    this.#framing = new frames.Framing(options.wsFraming, options.wsText)
     this.identity = identity
     this.maxBody = options.maxBody ?? callLimits.frameBytes
     this.#delivery = new Delivery({ pause: () => ws.pause(), resume: () => ws.resume(), afterConsumers })
@@ -51,7 +41,7 @@ class WebSocketTransport implements Transport {
       this.#missed = 0
     })
     ws.on('error', (cause: Error & { readonly code?: string }) => this.#failed(cause))
-    ws.on('close', (code, reason) => this.#end(closedBecause(code, reason.toString())))
+    ws.on('close', (code, reason) => this.#end(frames.closedBecause(code, reason.toString())))
     socket.on('drain', () => this.#delivery.drain())
     this.#keepAlive()
   }
@@ -83,7 +73,7 @@ class WebSocketTransport implements Transport {
 
   close(reason = 'closed'): void {
     if (this.#delivery.ended) return
-    this.#shut(CLOSE_NORMAL, reason)
+    this.#shut(frames.CLOSE_NORMAL, reason)
     this.#delivery.close(reason)
   }
 
@@ -103,7 +93,7 @@ class WebSocketTransport implements Transport {
       this.#delivery.envelope(envelope)
     } catch (cause) {
       if (!(cause instanceof ProtocolViolation)) throw cause
-      this.#shut(CLOSE_CODES[cause.kind], cause.message)
+      this.#shut(frames.CLOSE_CODES[cause.kind], cause.message)
       this.#delivery.end(cause.message, cause)
     }
   }
@@ -133,7 +123,7 @@ class WebSocketTransport implements Transport {
   #shut(code: number, reason: string): void {
     this.#probe?.()
     this.#uncork()
-    this.#ws.close(code, closeReason(reason))
+    this.#ws.close(code, frames.closeReason(reason))
     // The other side's close frame stands behind what it sent before.
     this.#ws.resume()
   }
@@ -159,7 +149,7 @@ function parseNode(bytes: Uint8Array, start: number, end: number): Envelope {
 }
 
 /** Compression is off: it costs more than it saves between machines, and mixes secrets with what others send. */
-function wsOptions(options: WebSocketOptions) {
+function wsOptions(options: frames.WebSocketOptions) {
   return {
     perMessageDeflate: false,
     maxPayload: (options.maxBody ?? callLimits.frameBytes) + PREFIX,
@@ -167,7 +157,7 @@ function wsOptions(options: WebSocketOptions) {
   } as const
 }
 
-export interface WebSocketServerOptions extends WebSocketOptions {
+export interface WebSocketServerOptions extends frames.WebSocketOptions {
   /** Resolves tokens, within `callDefaults.handshake`. `anonymous` admits everybody, without an identity. */
   readonly identities: IdentityProvider | 'anonymous'
   /** `/alknet/call` by default. */
@@ -280,9 +270,9 @@ function refuse(socket: Duplex, status: number, words: string): void {
 export function connectWebSocket(
   url: string,
   /** `ca`: certificates that a `wss:` server may show beside the system's. */
-  options: WebSocketClientOptions & { readonly ca?: string | Buffer } = {},
+  options: frames.WebSocketClientOptions & { readonly ca?: string | Buffer } = {},
 ): Promise<Transport> {
-  const shown = shownAddress(url)
+  const shown = frames.shownAddress(url)
   return new Promise((resolve, reject) => {
     let ws: WebSocket
     try {
@@ -293,7 +283,7 @@ export function connectWebSocket(
         ...(options.ca !== undefined && { ca: options.ca }),
       })
     } catch {
-      reject(notAnAddress(url))
+      reject(frames.notAnAddress(url))
       return
     }
     let socket: Duplex | undefined

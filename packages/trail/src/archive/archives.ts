@@ -3,7 +3,7 @@
 import { ParleyError, type RunId, type Timestamp, type WorkspaceId } from '@parley/core'
 import type { StoredRecord } from '../entry.ts'
 import { damagedError } from '../errors.ts'
-import type { RunPoint } from '../index/contract.ts'
+import type { RecordPlace, RunPoint } from '../index/contract.ts'
 import type { TrailKey } from '../keys/trail-key.ts'
 import { Blobs } from '../log/blobs.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
@@ -13,20 +13,7 @@ import type { RunHead } from '../store/store.ts'
 import { Catalogue } from './catalogue.ts'
 import { keepKeys } from './cold-keys.ts'
 import { archiveHashOf, type Contents } from './contents.ts'
-import {
-  archiveName,
-  below,
-  COLD,
-  COLD_BLOBS,
-  firstManifestFile,
-  isTorn,
-  madeFolder,
-  manifestFile,
-  RUNS,
-  recordsFile,
-  safeName,
-  withoutTier,
-} from './layout.ts'
+import * as layout from './layout.ts'
 import { dropAbandoned } from './leftovers.ts'
 import type { Manifest } from './manifest.ts'
 import type { Replica } from './replica.ts'
@@ -52,13 +39,6 @@ export interface ArchiveDraft {
   readonly until: RunPoint | null
 }
 
-interface RecordInArchive {
-  readonly archive: number
-  readonly seq: number
-  readonly at: number
-  readonly length: number
-}
-
 export class Archives {
   readonly #options: ArchivesOptions
   readonly #files: Files
@@ -71,7 +51,7 @@ export class Archives {
     this.#files = options.files
     this.catalogue = new Catalogue(options.files, options.replica)
     this.#unpacked = new UnpackedArchives(options.squeeze, archive => this.#packed(archive))
-    this.blobs = new Blobs(below(options.files, `${COLD}/${COLD_BLOBS}`))
+    this.blobs = new Blobs(layout.below(options.files, `${layout.COLD}/${layout.COLD_BLOBS}`))
   }
 
   /** Writes an archive durably: a workspace's to the cold tier, a run's to the warm one. */
@@ -107,10 +87,10 @@ export class Archives {
     // Of what was deleted before the run was imported there are no records, only the manifest.
     if (manifest.deleted) return this.#keepAll(moved, undefined)
     const from = folderOf(manifest)
-    const packed = readWhole(this.#files, recordsFile(from, manifest.archive))
+    const packed = readWhole(this.#files, layout.recordsFile(from, manifest.archive))
     if (!packed || (manifest.sha256 !== null && sha256(packed) !== manifest.sha256)) {
       throw damagedError(
-        `${recordsFile(from, manifest.archive)} is damaged and stays where it is; verify the run and restore it from a backup.`,
+        `${layout.recordsFile(from, manifest.archive)} is damaged and stays where it is; verify the run and restore it from a backup.`,
         { archive: manifest.archive },
       )
     }
@@ -119,12 +99,12 @@ export class Archives {
 
   /** Removes what moves left in a run's warm folder: the `dead` archives, second copies, files without a manifest. */
   async sweep(run: RunId, dead: ReadonlySet<number>): Promise<void> {
-    const folder = `${RUNS}/${safeName(run)}`
+    const folder = `${layout.RUNS}/${layout.safeName(run)}`
     const found = new Set<number>()
     const whole = new Set<number>()
     for (const name of this.#files.list(folder)) {
-      const named = archiveName(name)
-      if (isTorn(name)) this.#files.remove(`${folder}/${name}`)
+      const named = layout.archiveName(name)
+      if (layout.isTorn(name)) this.#files.remove(`${folder}/${name}`)
       if (named) found.add(named.archive)
       if (named?.manifest) whole.add(named.archive)
     }
@@ -138,7 +118,7 @@ export class Archives {
 
   /** The manifest first, for good: there is never one without its records. */
   async #remove(folder: string, archive: number): Promise<void> {
-    for (const file of [manifestFile(folder, archive), recordsFile(folder, archive)]) {
+    for (const file of [layout.manifestFile(folder, archive), layout.recordsFile(folder, archive)]) {
       if (!this.#files.exists(file)) continue
       this.#files.remove(file)
       await this.#files.syncFolder(folder)
@@ -148,11 +128,11 @@ export class Archives {
   async #keepAll(manifest: Manifest, packed: Buffer | undefined): Promise<void> {
     const folder = folderOf(manifest)
     const { archive } = manifest
-    await madeFolder(this.#files, folder)
-    if (packed) await writeWhole(this.#files, recordsFile(folder, archive), packed)
+    await layout.madeFolder(this.#files, folder)
+    if (packed) await writeWhole(this.#files, layout.recordsFile(folder, archive), packed)
     const content = await this.#pack(manifest)
     if (manifest.tier === 'cold') await this.#keepCopies(manifest, packed, content)
-    await writeWhole(this.#files, manifestFile(folder, archive), content)
+    await writeWhole(this.#files, layout.manifestFile(folder, archive), content)
     this.catalogue.enter(archive, folder)
   }
 
@@ -162,11 +142,12 @@ export class Archives {
     const folder = folderOf(manifest)
     try {
       const blobs = blobsOf(manifest)
-      if (blobs.length > 0) await madeFolder(this.#files, `${COLD}/${COLD_BLOBS}`)
+      if (blobs.length > 0) await layout.madeFolder(this.#files, `${layout.COLD}/${layout.COLD_BLOBS}`)
       for (const blob of blobs) await this.blobs.put(blob, this.blob(blob))
       await this.#copyOut(manifest, packed, content, blobs)
     } catch (cause) {
-      if (packed && !this.#files.exists(manifestFile(folder, archive))) this.#files.remove(recordsFile(folder, archive))
+      if (packed && !this.#files.exists(layout.manifestFile(folder, archive)))
+        this.#files.remove(layout.recordsFile(folder, archive))
       throw cause
     }
   }
@@ -179,14 +160,14 @@ export class Archives {
   ): Promise<void> {
     const { replica } = this.#options
     if (!replica) return
-    const folder = safeName(manifest.run)
+    const folder = layout.safeName(manifest.run)
     await replica.use(async files => {
-      if (blobs.length > 0) await madeFolder(files, COLD_BLOBS)
-      const copies = new Blobs(below(files, COLD_BLOBS))
+      if (blobs.length > 0) await layout.madeFolder(files, layout.COLD_BLOBS)
+      const copies = new Blobs(layout.below(files, layout.COLD_BLOBS))
       for (const blob of blobs) await copies.put(blob, this.blobs.get(blob))
-      await madeFolder(files, folder)
-      if (packed) await writeWhole(files, recordsFile(folder, manifest.archive), packed)
-      await writeWhole(files, manifestFile(folder, manifest.archive), content)
+      await layout.madeFolder(files, folder)
+      if (packed) await writeWhole(files, layout.recordsFile(folder, manifest.archive), packed)
+      await writeWhole(files, layout.manifestFile(folder, manifest.archive), content)
     })
   }
 
@@ -229,7 +210,7 @@ export class Archives {
     return this.#unpacked.load(archive)
   }
 
-  record({ archive, seq, at, length }: RecordInArchive): StoredRecord {
+  record({ archive, seq, at, length }: Omit<RecordPlace, 'id' | 'file'> & { archive: number }): StoredRecord {
     const source = this.read(archive, at, length)
     const span = spanRecord(source, 0, source.length)
     if (span?.end !== length || span.seq !== seq)
@@ -249,20 +230,20 @@ export class Archives {
     const content = await this.#pack(deleted)
     // A replica that cannot be reached would keep what everybody takes for deleted.
     await this.#copyOut(deleted, undefined, content, [])
-    await writeWhole(this.#files, manifestFile(folder, archive), content)
+    await writeWhole(this.#files, layout.manifestFile(folder, archive), content)
   }
 
   /** Deletes the records and keeps the manifest. Here first: what counts here is in both copies (W-TRAIL-26). */
   async deleteNoted({ run, archive }: Manifest): Promise<void> {
     const folder = folderOf({ tier: 'cold', run })
     this.#unpacked.forget(archive)
-    for (const file of [recordsFile(folder, archive), firstManifestFile(folder, archive)]) {
+    for (const file of [layout.recordsFile(folder, archive), layout.firstManifestFile(folder, archive)]) {
       if (this.#files.exists(file)) this.#files.remove(file)
     }
     await this.#files.syncFolder(folder)
     const cleared = this.#options.replica?.use(async files => {
-      const copies = withoutTier(folder)
-      for (const file of [recordsFile(copies, archive), firstManifestFile(copies, archive)]) {
+      const copies = layout.withoutTier(folder)
+      for (const file of [layout.recordsFile(copies, archive), layout.firstManifestFile(copies, archive)]) {
         if (files.exists(file)) files.remove(file)
       }
       await files.syncFolder(copies)
@@ -278,17 +259,17 @@ export class Archives {
   }
 
   #packed(archive: number): PackedArchive {
-    const file = recordsFile(this.catalogue.folder(archive) ?? COLD, archive)
+    const file = layout.recordsFile(this.catalogue.folder(archive) ?? layout.COLD, archive)
     return {
       file,
       here: readWhole(this.#files, file),
-      copy: () => this.#options.replica?.read(withoutTier(file)),
+      copy: () => this.#options.replica?.read(layout.withoutTier(file)),
     }
   }
 }
 
 function folderOf({ tier, run }: Pick<Manifest, 'tier' | 'run'>): string {
-  return `${tier === 'cold' ? COLD : RUNS}/${safeName(run)}`
+  return `${tier === 'cold' ? layout.COLD : layout.RUNS}/${layout.safeName(run)}`
 }
 
 export function blobsOf({ objects }: Manifest): string[] {

@@ -3,17 +3,7 @@ import type { RunId } from '@parley/core'
 import { damagedError } from '../errors.ts'
 import { type Files, readWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
-import {
-  archiveName,
-  COLD,
-  firstManifestFile,
-  manifestFile,
-  RUNS,
-  runFolders,
-  runOf,
-  safeName,
-  withoutTier,
-} from './layout.ts'
+import * as layout from './layout.ts'
 import { asFound, type Manifest, parseManifest } from './manifest.ts'
 import type { Replica } from './replica.ts'
 import { unpackSync } from './squeeze.ts'
@@ -54,8 +44,8 @@ export class Catalogue {
 
   /** Runs that have files in the warm tier, be they only copies that the cold one has, too. */
   warmRuns(): RunId[] {
-    const folders = runFolders(this.#files, RUNS)
-    return folders.filter(name => this.#files.list(`${RUNS}/${name}`).length > 0).map(runOf)
+    const folders = layout.runFolders(this.#files, layout.RUNS)
+    return folders.filter(name => this.#files.list(`${layout.RUNS}/${name}`).length > 0).map(layout.runOf)
   }
 
   get highest(): number {
@@ -66,12 +56,12 @@ export class Catalogue {
 
   /** Whether a run has any archive, by a look at its folders. */
   holds(run: RunId): boolean {
-    const name = safeName(run)
-    return [RUNS, COLD].some(root => this.#files.list(`${root}/${name}`).length > 0)
+    const name = layout.safeName(run)
+    return [layout.RUNS, layout.COLD].some(root => this.#files.list(`${root}/${name}`).length > 0)
   }
 
   runs(): RunId[] {
-    return [...new Set([...this.#find().values()].map(withoutTier))].sort().map(runOf)
+    return [...new Set([...this.#find().values()].map(layout.withoutTier))].sort().map(layout.runOf)
   }
 
   /**
@@ -96,8 +86,8 @@ export class Catalogue {
   }
 
   #listed(run?: RunId): (readonly [number, string])[] {
-    const name = run === undefined ? undefined : safeName(run)
-    const wanted = name === undefined ? undefined : new Set([`${COLD}/${name}`, `${RUNS}/${name}`])
+    const name = run === undefined ? undefined : layout.safeName(run)
+    const wanted = name === undefined ? undefined : new Set([`${layout.COLD}/${name}`, `${layout.RUNS}/${name}`])
     const found = [...this.#find()].filter(([, folder]) => !wanted || wanted.has(folder))
     return found.sort(([a], [b]) => a - b)
   }
@@ -105,7 +95,7 @@ export class Catalogue {
   tierOf(archive: number): Manifest['tier'] | undefined {
     const folder = this.#find().get(archive)
     if (folder === undefined) return undefined
-    return folder.startsWith(`${COLD}/`) ? 'cold' : 'warm'
+    return folder.startsWith(`${layout.COLD}/`) ? 'cold' : 'warm'
   }
 
   /** The manifest of an archive whose records were deleted; undefined for any other. */
@@ -116,12 +106,12 @@ export class Catalogue {
   }
 
   #manifest(folder: string, archive: number): Manifest | undefined {
-    const first = firstManifestFile(folder, archive)
+    const first = layout.firstManifestFile(folder, archive)
     for (const read of [
-      () => unpacked(readWhole(this.#files, manifestFile(folder, archive))),
+      () => unpacked(readWhole(this.#files, layout.manifestFile(folder, archive))),
       () => readWhole(this.#files, first),
-      () => unpacked(this.#replica?.read(manifestFile(withoutTier(folder), archive))),
-      () => this.#replica?.read(withoutTier(first)),
+      () => unpacked(this.#replica?.read(layout.manifestFile(layout.withoutTier(folder), archive))),
+      () => this.#replica?.read(layout.withoutTier(first)),
     ]) {
       const bytes = read()
       const manifest = bytes && parseManifest(bytes)
@@ -134,10 +124,10 @@ export class Catalogue {
     if (this.#places) return this.#places
     this.#places = new Map()
     // What was copied to the cold tier counts there, whether its first copy is gone yet or not.
-    for (const root of [RUNS, COLD]) {
-      for (const name of runFolders(this.#files, root)) {
+    for (const root of [layout.RUNS, layout.COLD]) {
+      for (const name of layout.runFolders(this.#files, root)) {
         for (const file of this.#files.list(`${root}/${name}`)) {
-          const named = archiveName(file)
+          const named = layout.archiveName(file)
           if (!named) continue
           this.#greatest = Math.max(this.#greatest, named.archive)
           if (named.manifest) this.#places.set(named.archive, `${root}/${name}`)

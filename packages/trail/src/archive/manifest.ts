@@ -6,16 +6,13 @@ import type { BridgedEntry } from '../store/store.ts'
 import { archiveName, recordsFile } from './layout.ts'
 import { unpackSync } from './squeeze.ts'
 
+const listed = { seq: Seq, id: idOf<EntryId>(), timestamp: Time, hash: Hash, at: Count, length: Seq }
+
+/** System-level entries have neither workspace nor local hash. */
 const Listed = Type.Object({
-  seq: Seq,
-  id: idOf<EntryId>(),
-  timestamp: Time,
+  ...listed,
   workspace: Type.Union([idOf<WorkspaceId>(), Type.Null()]),
-  hash: Hash,
-  /** System-level entries have none. */
   local_hash: Type.Union([Hash, Type.Null()]),
-  at: Count,
-  length: Seq,
 })
 
 const ListedObject = Type.Object({
@@ -69,18 +66,7 @@ const FirstManifest = Type.Object(
     archive_hash: Hash,
     bytes: Count,
     deleted: Type.Boolean(),
-    entries: Type.Array(
-      Type.Object({
-        seq: Seq,
-        id: idOf<EntryId>(),
-        timestamp: Time,
-        hash: Hash,
-        local_hash: Hash,
-        at: Count,
-        length: Seq,
-      }),
-      { minItems: 1 },
-    ),
+    entries: Type.Array(Type.Object({ ...listed, local_hash: Hash }), { minItems: 1 }),
   },
   closed,
 )

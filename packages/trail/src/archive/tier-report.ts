@@ -3,8 +3,8 @@ import type { RunId, Ticks } from '@parley/core'
 import { type Files, readingFile, readWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'
 import type { RunSummary } from '../store/store.ts'
-import type { Archives } from './archives.ts'
 import { keysToKeep } from './cold-keys.ts'
+import type { ColdCopies } from './copies.ts'
 import {
   archiveName,
   below,
@@ -49,10 +49,7 @@ export interface ReplicaReport {
   readonly problem?: string
 }
 
-interface TierSources {
-  readonly files: Files
-  readonly archives: Archives
-  readonly replica: Replica | undefined
+interface TierSources extends Omit<ColdCopies, 'squeeze'> {
   readonly runs: readonly RunSummary[]
   readonly inLog: ReadonlyMap<RunId, number>
 }

@@ -32,12 +32,7 @@ export class UnpackedArchives {
     if (this.#loaded === archive && this.#open.has(archive)) return
     this.#loaded = archive
     const known = this.#open.get(archive)
-    if (known) {
-      this.#open.delete(archive)
-      this.#open.set(archive, known)
-    } else {
-      this.#hold(archive, await this.#unpack(archive, bytes => this.#squeeze.decompress(bytes)))
-    }
+    this.#hold(archive, known ?? (await this.#unpack(archive, bytes => this.#squeeze.decompress(bytes))))
   }
 
   forget(archive: number): void {

@@ -83,14 +83,9 @@ export class ContentCipher {
     const sealed = Buffer.allocUnsafe(NONCE_BYTES + plain.length + TAG_BYTES)
     const nonce = sealed.subarray(0, NONCE_BYTES)
     sodium.randombytes_buf(nonce)
-    sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(
-      sealed.subarray(NONCE_BYTES),
-      plain,
-      boundTo(place),
-      null,
-      nonce,
-      this.keys.of(place.run, scope),
-    )
+    const box = sealed.subarray(NONCE_BYTES)
+    const key = this.keys.of(place.run, scope)
+    sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(box, plain, boundTo(place), null, nonce, key)
     return `${PREFIX}${this.keys.id}:${scopeText(scope)}:${sealed.toString('base64')}`
   }
 
@@ -189,15 +184,10 @@ function parseSealed(text: string): Sealed | undefined {
 
 function opened({ bytes }: Sealed, place: ContentPlace, key: ContentKey): string {
   const plain = Buffer.allocUnsafe(bytes.length - NONCE_BYTES - TAG_BYTES)
+  const nonce = bytes.subarray(0, NONCE_BYTES)
+  const box = bytes.subarray(NONCE_BYTES)
   try {
-    sodium.crypto_aead_xchacha20poly1305_ietf_decrypt(
-      plain,
-      null,
-      bytes.subarray(NONCE_BYTES),
-      boundTo(place),
-      bytes.subarray(0, NONCE_BYTES),
-      key,
-    )
+    sodium.crypto_aead_xchacha20poly1305_ietf_decrypt(plain, null, box, boundTo(place), nonce, key)
   } catch (cause) {
     throw damaged(place, cause)
   }

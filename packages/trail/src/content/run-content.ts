@@ -21,7 +21,7 @@ type Place = Omit<ContentPlace, 'run'>
 
 export class RunContent {
   readonly #run: RunId
-  readonly #given: () => ContentCipher | undefined
+  readonly #cipher: () => ContentCipher | undefined
   readonly #genesis: () => Promise<Pick<StoredEntry, 'view'> | undefined>
   /** How the first entry says that content is kept; undefined before that is known. */
   #began: Sealing | undefined
@@ -34,17 +34,13 @@ export class RunContent {
     genesis: () => Promise<Pick<StoredEntry, 'view'> | undefined>,
   ) {
     this.#run = run
-    this.#given = cipher
+    this.#cipher = cipher
     this.#genesis = genesis
-  }
-
-  get #cipher(): ContentCipher | undefined {
-    return this.#given()
   }
 
   /** To be called before a run that may have begun is read or written. */
   async learn(): Promise<void> {
-    if (!this.#cipher || this.#began !== undefined) return
+    if (!this.#cipher() || this.#began !== undefined) return
     const genesis = await this.#genesis()
     if (!genesis) return
     const { body } = JSON.parse(genesis.view) as {
@@ -55,40 +51,41 @@ export class RunContent {
   }
 
   seal(object: StoredObject, scope?: ContentScope): StoredObject {
-    const cipher = this.#cipher
+    const cipher = this.#cipher()
     return cipher ? cipher.sealObject(object, scope, stronger(cipher.sealing, this.#began ?? 'none')) : object
   }
 
   proof(object: StoredObject): ContentProof {
-    const proof = proofOf(object, this.#cipher)
+    const proof = proofOf(object, this.#cipher())
     return proof === 'missing' && this.#proven ? 'forged' : proof
   }
 
   open(object: StoredObject, given?: ContentKey): StoredObject {
-    const strict = this.#cipher !== undefined && this.#cipher.sealing !== 'none'
+    const cipher = this.#cipher()
+    const strict = cipher !== undefined && cipher.sealing !== 'none'
     if (strict && (this.#began ?? 'none') !== 'none' && !isSealed(object.data)) throw damagedContent(object)
-    return openObject(object, this.#cipher, given)
+    return openObject(object, cipher, given)
   }
 
   /** See `ContentCipher.keyOf`. */
   async keyOf(ring: ContentKeyRing, object: StoredObject): Promise<ContentKey | undefined> {
-    return this.#cipher?.keyOf(ring, object)
+    return this.#cipher()?.keyOf(ring, object)
   }
 
   /** The key of a scope, for a runtime to hand over; undefined where the trail has no secret. */
   key(scope: ContentScope): ContentKey | undefined {
-    return this.#cipher?.keys.of(this.#run, scope)
+    return this.#cipher()?.keys.of(this.#run, scope)
   }
 
   /** Seals what leaves the process for a while; undefined where the trail has no secret. */
   sealText(scope: ContentScope, place: Place, text: string): string | undefined {
-    return this.#cipher?.seal(text, { ...place, run: this.#run }, scope)
+    return this.#cipher()?.seal(text, { ...place, run: this.#run }, scope)
   }
 
   /** Undefined for what is not what `sealText` has made for this place. */
   openText(place: Place, text: string): string | undefined {
     try {
-      return this.#cipher?.open(text, { ...place, run: this.#run })
+      return this.#cipher()?.open(text, { ...place, run: this.#run })
     } catch {
       return undefined
     }

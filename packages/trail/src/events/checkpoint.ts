@@ -13,7 +13,7 @@ import {
   ResourceUsage,
   Timestamp,
 } from './fields.ts'
-import { CHECKPOINT_REJECTION_REASONS, CHECKPOINT_STATUSES, CONFIDENCES, USAGE_FIELDS } from './names.ts'
+import * as names from './names.ts'
 
 const self = under('workspace')
 
@@ -22,8 +22,8 @@ export const checkpointEvents = [
     checkpoint_id: Id,
     workspace: Id,
     type: Name,
-    status: oneOf(CHECKPOINT_STATUSES),
-    confidence: oneOf(CONFIDENCES),
+    status: oneOf(names.CHECKPOINT_STATUSES),
+    confidence: oneOf(names.CONFIDENCES),
     parent: nullable(Id),
     timestamp: Timestamp,
     resource_usage: optional(ResourceUsage),
@@ -35,13 +35,13 @@ export const checkpointEvents = [
     workspace: Id,
     // As the agent wrote it; null where the structure was so broken that there is none (W-CP-04 check 2).
     type: nullable(Claim),
-    reason: oneOf(CHECKPOINT_REJECTION_REASONS),
+    reason: oneOf(names.CHECKPOINT_REJECTION_REASONS),
     timestamp: Timestamp,
   }),
   event('resource_discrepancy', self, protocol, 'E', 3, {
     checkpoint_id: Id,
     workspace: Id,
-    field: oneOf(USAGE_FIELDS),
+    field: oneOf(names.USAGE_FIELDS),
     agent_value: Amount,
     runtime_value: Amount,
     timestamp: Timestamp,

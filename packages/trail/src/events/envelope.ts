@@ -1,15 +1,9 @@
 // Envelope and port right events (wacp-mechanisms 1.5.4).
 import { event, initiator, protocol, under } from './definition.ts'
 import { Claim, Id, Name, nullable, oneOf, Text, Timestamp, UserId } from './fields.ts'
-import {
-  ENVELOPE_ORIGINS,
-  ENVELOPE_PRIORITIES,
-  ENVELOPE_REJECTION_REASONS,
-  RIGHT_TYPES,
-  UNDELIVERABLE_REASONS,
-} from './names.ts'
+import * as names from './names.ts'
 
-const RightType = oneOf(RIGHT_TYPES)
+const RightType = oneOf(names.RIGHT_TYPES)
 
 const mail = { envelope_id: Id, from: Id, to: Id }
 
@@ -19,11 +13,11 @@ export const envelopeEvents = [
   event('envelope_created', under('from'), ['system', 'role', 'user', 'fallback'], 'E', 1, {
     ...mail,
     type: Name,
-    priority: oneOf(ENVELOPE_PRIORITIES),
+    priority: oneOf(names.ENVELOPE_PRIORITIES),
     in_reply_to: nullable(Id),
     originator: UserId,
     timestamp: Timestamp,
-    origin: oneOf(ENVELOPE_ORIGINS),
+    origin: oneOf(names.ENVELOPE_ORIGINS),
   }),
   event('envelope_delivered', under('to'), protocol, 'A', 1, {
     ...mail,
@@ -35,12 +29,12 @@ export const envelopeEvents = [
     // As the sender wrote them; null where the structure was so broken that there is none (W-ENV-05 check 2).
     to: nullable(Claim),
     type: nullable(Claim),
-    reason: oneOf(ENVELOPE_REJECTION_REASONS),
+    reason: oneOf(names.ENVELOPE_REJECTION_REASONS),
     timestamp: Timestamp,
   }),
   event('envelope_undeliverable', under('from'), protocol, 'E', 1, {
     ...mail,
-    reason: oneOf(UNDELIVERABLE_REASONS),
+    reason: oneOf(names.UNDELIVERABLE_REASONS),
     timestamp: Timestamp,
   }),
   event('envelope_redelivered', under('to'), protocol, 'E', 1, {

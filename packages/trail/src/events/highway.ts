@@ -21,27 +21,14 @@ import {
   Text,
   UserId,
 } from './fields.ts'
-import {
-  ESCALATION_FALLBACKS,
-  ESCALATION_RESPONSES,
-  GATE_ACTIONS,
-  GATE_FALLBACKS,
-  GATE_TYPES,
-  INJECTION_STATUSES,
-  INTEGRATION_MODES,
-  INTEGRATION_STRATEGIES,
-  REENTRY_CONVERSIONS,
-  RESOLUTION_STRATEGIES,
-  TASK_PRIORITIES,
-  WORKSPACE_PRIORITIES,
-} from './names.ts'
+import * as names from './names.ts'
 
 const gate = { under: 'gate' } as const
 const escalating = under('workspace')
 
-const GateType = oneOf(GATE_TYPES)
+const GateType = oneOf(names.GATE_TYPES)
 /** Of a salvage's gates (W-INT-19). */
-const Mode = optional(oneOf(INTEGRATION_MODES))
+const Mode = optional(oneOf(names.INTEGRATION_MODES))
 
 const ofGate = { gate_id: Id, gate_type: GateType, mode: Mode }
 
@@ -50,14 +37,14 @@ const Modifications = closed(
   {
     name: optional(TaskName),
     description: optional(Reference),
-    priority: optional(Type.Union([oneOf(TASK_PRIORITIES), oneOf(WORKSPACE_PRIORITIES)])),
+    priority: optional(Type.Union([oneOf(names.TASK_PRIORITIES), oneOf(names.WORKSPACE_PRIORITIES)])),
     resource_estimate: optional(
       closed({ tokens: optional(Count), wall_time: optional(Duration), cost: optional(Amount) }),
     ),
     budget: optional(Budget),
     visibility: optional(listOf(Id)),
     payload: optional(Reference),
-    strategy: optional(Type.Union([oneOf(INTEGRATION_STRATEGIES), oneOf(RESOLUTION_STRATEGIES)])),
+    strategy: optional(Type.Union([oneOf(names.INTEGRATION_STRATEGIES), oneOf(names.RESOLUTION_STRATEGIES)])),
     resolution: optional(Text),
     reason: optional(Text),
   },
@@ -74,26 +61,26 @@ export const highwayEvents = [
     task_ref: nullable(Id),
     graph_ref: nullable(Id),
     timeout: nullable(Duration),
-    fallback: oneOf(GATE_FALLBACKS),
+    fallback: oneOf(names.GATE_FALLBACKS),
     queue_position: Count,
     addressee: UserId,
   }),
   event('gate_resolved', gate, ['user', 'system', 'fallback', 'protocol'], 'E', 2, {
     ...ofGate,
-    action: oneOf(GATE_ACTIONS),
+    action: oneOf(names.GATE_ACTIONS),
     modifications: optional(Modifications),
     actor: UserId,
     reason: optional(Text),
   }),
   event('gate_timeout', gate, fallback, 'E', 2, {
     ...ofGate,
-    fallback_action: oneOf(GATE_FALLBACKS),
+    fallback_action: oneOf(names.GATE_FALLBACKS),
     elapsed: Duration,
   }),
   event('gate_reentry_blocked', gate, protocol, 'E', 2, {
     ...ofGate,
     subject_id: SubjectId,
-    converted_to: oneOf(REENTRY_CONVERSIONS),
+    converted_to: oneOf(names.REENTRY_CONVERSIONS),
   }),
   event('human_injection', { under: 'injection' }, user, 'E', 2, {
     envelope_id: Id,
@@ -101,7 +88,7 @@ export const highwayEvents = [
     // As the user wrote them; null where there is none (W-HWY-17: a broken structure is recorded here too).
     to: nullable(Claim),
     type: nullable(Claim),
-    status: oneOf(INJECTION_STATUSES),
+    status: oneOf(names.INJECTION_STATUSES),
     reason: optional(Name),
   }),
   event('escalation_received', escalating, ['system', 'protocol'], 'E', 2, {
@@ -113,12 +100,12 @@ export const highwayEvents = [
   event('escalation_resolved', escalating, ['user', 'fallback'], 'E', 2, {
     ...ofEscalation,
     actor: UserId,
-    response_type: oneOf(ESCALATION_RESPONSES),
+    response_type: oneOf(names.ESCALATION_RESPONSES),
     response_ref: optional(Id),
   }),
   event('escalation_timeout', escalating, fallback, 'E', 2, {
     ...ofEscalation,
-    fallback_action: oneOf(ESCALATION_FALLBACKS),
+    fallback_action: oneOf(names.ESCALATION_FALLBACKS),
     elapsed: Duration,
   }),
 ] as const

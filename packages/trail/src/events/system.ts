@@ -15,22 +15,14 @@ import {
   Text,
   Timestamp,
 } from './fields.ts'
-import {
-  COORDINATOR_ACTIONS,
-  DEGRADED_SCOPES,
-  INTEGRATION_MODES,
-  TRAIL_SCOPES,
-  VIOLATION_ACTIONS,
-  VIOLATION_SUBJECTS,
-  VIOLATIONS,
-} from './names.ts'
+import * as names from './names.ts'
 
 export const recoveryEvents = [
   event('system_degraded', none, ['protocol', 'system'], 'E', 1, {
     reason: Text,
-    scope: oneOf(DEGRADED_SCOPES),
+    scope: oneOf(names.DEGRADED_SCOPES),
     affected_workspaces: listOf(Id),
-    coordinator_action: oneOf(COORDINATOR_ACTIONS),
+    coordinator_action: oneOf(names.COORDINATOR_ACTIONS),
     degraded_from: optional(Timestamp),
     degraded_to: optional(Timestamp),
   }),
@@ -50,16 +42,16 @@ export const recoveryEvents = [
 
 export const securityEvents = [
   event('integrity_violation', none, protocol, 'E', 2, {
-    subject_type: oneOf(VIOLATION_SUBJECTS),
+    subject_type: oneOf(names.VIOLATION_SUBJECTS),
     // The claimed id: a forged signal never got one.
     subject_id: Claim,
-    violation: oneOf(VIOLATIONS),
+    violation: oneOf(names.VIOLATIONS),
     // Null where there is nothing to compare with: a missing proof, a first entry, a record that cannot be read.
     expected: nullable(Digest),
     actual: nullable(Digest),
-    action_taken: oneOf(VIOLATION_ACTIONS),
+    action_taken: oneOf(names.VIOLATION_ACTIONS),
     // Of work that a salvage would have merged (W-INT-19).
-    mode: optional(oneOf(INTEGRATION_MODES)),
+    mode: optional(oneOf(names.INTEGRATION_MODES)),
   }),
 ] as const
 
@@ -73,7 +65,7 @@ export const trailEvents = [
   }),
   event('trail_access_denied', caller, ['role', 'system'], 'E', 1, {
     requester: Name,
-    requested_scope: oneOf(TRAIL_SCOPES),
+    requested_scope: oneOf(names.TRAIL_SCOPES),
     requested_workspace: optional(Claim),
     reason: Text,
   }),

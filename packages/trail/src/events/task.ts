@@ -1,9 +1,9 @@
 // Task events (wacp-mechanisms 1.5.6). All are filed under the root; descriptions stay off the trail (W-TASK-20).
 import { anyone, event, initiator, protocol, root } from './definition.ts'
 import { Count, Id, listOf, nullable, oneOf, optional, PositiveInteger, TaskName, Text } from './fields.ts'
-import { APPROVAL_SOURCES, TASK_PRIORITIES, TASK_STATUSES } from './names.ts'
+import * as names from './names.ts'
 
-const Status = oneOf(TASK_STATUSES)
+const Status = oneOf(names.TASK_STATUSES)
 
 export const taskEvents = [
   event('graph_created', root, ['system'], 'E', 1, { graph_id: Id, root_task_id: Id, task_count: Count }),
@@ -13,11 +13,11 @@ export const taskEvents = [
     parent_task: optional(nullable(Id)),
     name: TaskName,
     depends_on: listOf(Id),
-    priority: oneOf(TASK_PRIORITIES),
+    priority: oneOf(names.TASK_PRIORITIES),
   }),
   event('task_approved', root, ['user', 'system', 'fallback'], 'E', 1, {
     task_id: Id,
-    approval_source: oneOf(APPROVAL_SOURCES),
+    approval_source: oneOf(names.APPROVAL_SOURCES),
   }),
   event('task_assigned', root, initiator, 'E', 1, {
     task_id: Id,

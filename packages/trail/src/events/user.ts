@@ -2,9 +2,9 @@
 import type { Type } from '@parley/core'
 import { type ActorKind, event, initiator, none, protocol, user } from './definition.ts'
 import { Claim, Id, Name, nullable, oneOf, optional, Text, Timestamp, UserId } from './fields.ts'
-import { CAPABILITIES, DEACTIVATABLE_STATES, DENIAL_REASONS } from './names.ts'
+import * as names from './names.ts'
 
-const Capability = oneOf(CAPABILITIES)
+const Capability = oneOf(names.CAPABILITIES)
 
 /** An event about one user. */
 function about<const T extends string, F extends Type.TProperties>(type: T, actors: readonly ActorKind[], fields: F) {
@@ -28,7 +28,7 @@ export const userEvents = [
   about('user_deactivated', initiator, {
     reason: Text,
     deactivated_by: UserId,
-    prior_state: oneOf(DEACTIVATABLE_STATES),
+    prior_state: oneOf(names.DEACTIVATABLE_STATES),
   }),
   about('user_reactivated', initiator, { reason: Text, reactivated_by: UserId }),
   about('capability_granted', initiator, { capability: Capability, granted_by: UserId }),
@@ -39,7 +39,7 @@ export const userEvents = [
     capability: Name,
     action: Name,
     target: optional(Claim),
-    reason: oneOf(DENIAL_REASONS),
+    reason: oneOf(names.DENIAL_REASONS),
     role: optional(Name),
     workspace: optional(Id),
     timestamp: Timestamp,

@@ -33,20 +33,7 @@ import {
   UserId,
 } from './fields.ts'
 import { bodyLimits } from './limits.ts'
-import {
-  BUDGET_DIMENSIONS,
-  CONFLICT_OUTCOMES,
-  CONFLICT_TYPES,
-  DEPLOYMENT_MODELS,
-  INTEGRATION_MODES,
-  RECORDED_RESOLUTION_STRATEGIES,
-  REPARENT_REASONS,
-  RESUMABLE_STATES,
-  TRIGGERS,
-  WORKSPACE_PRIORITIES,
-  WORKSPACE_REJECTION_REASONS,
-  WORKSPACE_STATES,
-} from './names.ts'
+import * as names from './names.ts'
 
 /** An event in one workspace, and filed there. */
 function within<const T extends string, F extends Type.TProperties>(
@@ -62,12 +49,12 @@ function within<const T extends string, F extends Type.TProperties>(
 /** Filed under the source; a salvage is filed under the target, whose own agent is the integrator (W-INT-19). */
 const conflict = { under: 'merge', source: 'workspace_id' } as const
 
-const State = oneOf(WORKSPACE_STATES)
-const Resumable = oneOf(RESUMABLE_STATES)
-const Priority = oneOf(WORKSPACE_PRIORITIES)
-const Dimension = oneOf(BUDGET_DIMENSIONS)
-const ConflictType = oneOf(CONFLICT_TYPES)
-const Mode = oneOf(INTEGRATION_MODES)
+const State = oneOf(names.WORKSPACE_STATES)
+const Resumable = oneOf(names.RESUMABLE_STATES)
+const Priority = oneOf(names.WORKSPACE_PRIORITIES)
+const Dimension = oneOf(names.BUDGET_DIMENSIONS)
+const ConflictType = oneOf(names.CONFLICT_TYPES)
+const Mode = oneOf(names.INTEGRATION_MODES)
 
 const Authority = closed({ resources: listOf(Resource), actions: listOf(Name) })
 const Capacity = closed({ available: Amount, required: Amount })
@@ -111,7 +98,7 @@ export const workspaceEvents = [
     taxonomy_id: optional(nullable(Name)),
     taxonomy_version: optional(nullable(Name)),
     protocol_version: optional(Name),
-    deployment_model: optional(oneOf(DEPLOYMENT_MODELS)),
+    deployment_model: optional(oneOf(names.DEPLOYMENT_MODELS)),
     // Genesis only: every object of the run carries a proof of this kind (W-SEC-16). Runs of older versions have none.
     content_proof: optional(Name),
     // With it: the kinds of the objects that stand before this entry, in order, so that none of them can be taken away.
@@ -120,14 +107,14 @@ export const workspaceEvents = [
   within('workspace_state_changed', initiator, 'E-if-terminal', 1, {
     from_state: State,
     to_state: State,
-    trigger: oneOf(TRIGGERS),
+    trigger: oneOf(names.TRIGGERS),
     initiator: Name,
     // Required when `to_state` is `failed`: rules.ts.
     reason: optional(Text),
     budget_dimension: optional(Dimension),
   }),
   event('workspace_rejected', caller, protocol, 'E', 1, {
-    reason: oneOf(WORKSPACE_REJECTION_REASONS),
+    reason: oneOf(names.WORKSPACE_REJECTION_REASONS),
     capacity_details: CapacityDetails,
   }),
   within('budget_warning', protocol, 'A', 2, {
@@ -174,9 +161,9 @@ export const workspaceEvents = [
   event('conflict_resolved', conflict, anyone, 'E', 2, {
     workspace_id: Id,
     conflict_type: ConflictType,
-    resolution_strategy: oneOf(RECORDED_RESOLUTION_STRATEGIES),
+    resolution_strategy: oneOf(names.RECORDED_RESOLUTION_STRATEGIES),
     resolution: Text,
-    outcome: oneOf(CONFLICT_OUTCOMES),
+    outcome: oneOf(names.CONFLICT_OUTCOMES),
     conflict_id: Id,
     mode: Mode,
   }),
@@ -190,7 +177,7 @@ export const workspaceEvents = [
   within('workspace_reparented', ['protocol', 'system'], 'E', 2, {
     old_parent: Id,
     new_parent: Id,
-    reason: oneOf(REPARENT_REASONS),
+    reason: oneOf(names.REPARENT_REASONS),
     timestamp: Timestamp,
   }),
 ] as const

@@ -7,17 +7,13 @@ import { commitError } from '../errors.ts'
 import type { Bridges } from '../export/format.ts'
 import type { ByteSource } from '../export/read.ts'
 import { type ExportReport, examineExport, openExport } from '../export/verify-export.ts'
-import type { RunHead } from '../store/store.ts'
+import type { RunHead, TrailStore } from '../store/store.ts'
 import { type ImportRecord, trustedKeys } from './import-record.ts'
 
 export interface TrailImports {
   readonly imports: ReadonlyMap<RunId, ImportRecord>
   /** One at a time for each run: `import_running`. The store has no entry of the run. */
   beginImport(record: ImportRecord): Promise<RunImport>
-}
-
-interface ImportStore extends TrailImports {
-  head(run: RunId): Promise<RunHead | undefined>
 }
 
 /** Records of one run on their way into a store: invisible before `commit`, all visible after it. */
@@ -46,7 +42,7 @@ export interface Imported {
  * this name, or this one up to another head), and the codes of `verifyExport`.
  */
 export async function importRun(
-  store: ImportStore,
+  store: TrailImports & Pick<TrailStore, 'head'>,
   source: ByteSource,
   { keys, at, cipher }: ImportOptions & { readonly cipher?: ContentCipher | undefined },
 ): Promise<Result<Imported>> {

@@ -1,19 +1,8 @@
 // The methods of an index as questions to a worker thread or the caller's own. Decodes the records of answers.
-import type { ObjectId, RunId } from '@parley/core'
-import type { StoredEntry, StoredObject, StoredRecord } from '../entry.ts'
-import type { AggregateRow, Position, RunSummary, StoreAggregate, StorePage, StoreQuery } from '../store/store.ts'
+import type { StoredEntry, StoredObject } from '../entry.ts'
+import type { Position } from '../store/store.ts'
 import { unpackRecords } from './answer/fetch.ts'
-import type {
-  IndexedHead,
-  IndexOpening,
-  LogPoint,
-  RecordPlace,
-  ReplayPage,
-  RunUsage,
-  TakenRecords,
-  TakeRequest,
-  TrailIndex,
-} from './contract.ts'
+import type { IndexOpening, LogPoint, TrailIndex } from './contract.ts'
 import type { IndexAnswers, IndexOperation, IndexQuestion } from './protocol.ts'
 
 export abstract class AskedIndex implements TrailIndex {
@@ -29,68 +18,32 @@ export abstract class AskedIndex implements TrailIndex {
     atLeast: Position,
   ): Promise<IndexAnswers[K]>
 
-  async select(query: StoreQuery, atLeast: Position): Promise<StorePage> {
+  readonly select: TrailIndex['select'] = async (query, atLeast) => {
     const { records, ...page } = await this.ask('select', [query], atLeast)
     return { entries: unpackRecords(records) as StoredEntry[], ...page }
   }
 
-  aggregate(query: StoreAggregate, atLeast: Position): Promise<readonly AggregateRow[]> {
-    return this.ask('aggregate', [query], atLeast)
-  }
-
-  head(run: RunId, atLeast: Position): Promise<IndexedHead | undefined> {
-    return this.ask('head', [run], atLeast)
-  }
-
-  runs(atLeast: Position): Promise<readonly RunSummary[]> {
-    return this.ask('runs', [], atLeast)
-  }
-
-  async object(run: RunId, id: ObjectId, atLeast: Position): Promise<StoredObject | undefined> {
+  readonly object: TrailIndex['object'] = async (run, id, atLeast) => {
     const record = await this.ask('object', [run, id], atLeast)
     return record && (unpackRecords(record)[0] as StoredObject)
   }
 
-  async starts(runs: readonly RunId[], atLeast: Position): Promise<readonly StoredRecord[]> {
-    return unpackRecords(await this.ask('starts', [runs], atLeast))
-  }
-
-  place(run: RunId, seq: number, atLeast: Position): Promise<RecordPlace | undefined> {
-    return this.ask('place', [run, seq], atLeast)
-  }
-
-  async replay(
-    run: RunId,
-    after: number,
-    limit: number,
-    cursor: string | undefined,
-    atLeast: Position,
-  ): Promise<ReplayPage> {
+  readonly replay: TrailIndex['replay'] = async (run, after, limit, cursor, atLeast) => {
     const { records, ...page } = await this.ask('replay', [run, after, limit, cursor], atLeast)
     return { records: unpackRecords(records), ...page }
   }
 
-  relocate(run: RunId, places: readonly RecordPlace[]): Promise<void> {
-    return this.ask('relocate', [run, places], this.newest)
-  }
+  readonly starts: TrailIndex['starts'] = async (runs, atLeast) =>
+    unpackRecords(await this.ask('starts', [runs], atLeast))
 
-  forget(run: RunId, seqs: readonly number[], file?: number): Promise<void> {
-    return this.ask('forget', [run, seqs, file], this.newest)
-  }
-
-  take(request: TakeRequest, atLeast: Position): Promise<TakenRecords> {
-    return this.ask('take', [request], atLeast)
-  }
-
-  usage(atLeast: Position, run?: RunId): Promise<readonly RunUsage[]> {
-    return this.ask('usage', [run], atLeast)
-  }
-
-  adopt(): Promise<void> {
-    return this.ask('adopt', [], this.newest)
-  }
-
-  rebuild(): Promise<void> {
-    return this.ask('rebuild', [], 0)
-  }
+  readonly aggregate: TrailIndex['aggregate'] = (query, atLeast) => this.ask('aggregate', [query], atLeast)
+  readonly head: TrailIndex['head'] = (run, atLeast) => this.ask('head', [run], atLeast)
+  readonly runs: TrailIndex['runs'] = atLeast => this.ask('runs', [], atLeast)
+  readonly place: TrailIndex['place'] = (run, seq, atLeast) => this.ask('place', [run, seq], atLeast)
+  readonly take: TrailIndex['take'] = (request, atLeast) => this.ask('take', [request], atLeast)
+  readonly usage: TrailIndex['usage'] = (atLeast, run) => this.ask('usage', [run], atLeast)
+  readonly relocate: TrailIndex['relocate'] = (run, places) => this.ask('relocate', [run, places], this.newest)
+  readonly forget: TrailIndex['forget'] = (run, seqs, file) => this.ask('forget', [run, seqs, file], this.newest)
+  readonly adopt: TrailIndex['adopt'] = () => this.ask('adopt', [], this.newest)
+  readonly rebuild: TrailIndex['rebuild'] = () => this.ask('rebuild', [], 0)
 }

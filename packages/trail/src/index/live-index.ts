@@ -68,9 +68,15 @@ export class LiveIndex {
     this.#engine = new Engine(this.#rows, this.#reader)
   }
 
-  /** Which of these heads the log does not bear out; all of the log was taken in. */
+  /** Which of these heads the log does not reach, or contradicts; all of it was taken in. */
   lostHeads(heads: readonly RunHead[]): readonly RunHead[] {
-    return lostHeads(this.#rows, this.#reader, heads)
+    return heads.filter(head => {
+      const run = this.#rows.run(head.run)
+      if (!run || run.head < head.seq) return true
+      if (run.head === head.seq) return run.hash !== head.hash
+      const entry = this.#rows.entry(run, head.seq)
+      return entry !== undefined && !hasHash(this.#reader, head, entry)
+    })
   }
 
   close(): void {
@@ -97,17 +103,6 @@ function runOf({ kind, args }: IndexRequest): RunId | undefined {
     default:
       return args[0]
   }
-}
-
-/** Which of these heads the log does not reach, or contradicts; the rows have seen the whole log. */
-function lostHeads(rows: Rows, reader: LogReader, heads: readonly RunHead[]): RunHead[] {
-  return heads.filter(head => {
-    const run = rows.run(head.run)
-    if (!run || run.head < head.seq) return true
-    if (run.head === head.seq) return run.hash !== head.hash
-    const entry = rows.entry(run, head.seq)
-    return entry !== undefined && !hasHash(reader, head, entry)
-  })
 }
 
 /** An entry whose archive cannot be read contradicts nobody; a damaged one bears nobody out. */

@@ -17,25 +17,7 @@ export interface WorkerOptions {
 }
 
 /** What an index is asked: the methods of `Engine`, and two that change the index as a whole. */
-interface Operations
-  extends Pick<
-    Engine,
-    | 'select'
-    | 'aggregate'
-    | 'head'
-    | 'runs'
-    | 'object'
-    | 'starts'
-    | 'place'
-    | 'replay'
-    | 'relocate'
-    | 'forget'
-    | 'take'
-    | 'usage'
-  > {
-  adopt(): void
-  rebuild(): void
-}
+type Operations = Pick<Engine, keyof Engine> & { adopt(): void; rebuild(): void }
 
 export type IndexOperation = keyof Operations
 

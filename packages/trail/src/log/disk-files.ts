@@ -1,23 +1,5 @@
 // The file layer on a real disk. Writes are synchronous: they only reach the page cache. Syncs run on libuv's threads.
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fdatasync,
-  fstatSync,
-  fsync,
-  ftruncateSync,
-  mkdirSync,
-  open,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statfsSync,
-  writeSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { join } from 'node:path'
 import type { Files, LogFile, OpenMode } from './files.ts'
 
@@ -27,7 +9,7 @@ class DiskFile implements LogFile {
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor
-    this.#size = fstatSync(descriptor).size
+    this.#size = fs.fstatSync(descriptor).size
   }
 
   get size(): number {
@@ -36,20 +18,22 @@ class DiskFile implements LogFile {
 
   write(data: Uint8Array, at: number): void {
     for (let done = 0; done < data.length; ) {
-      done += writeSync(this.#descriptor, data, done, data.length - done, at + done)
+      done += fs.writeSync(this.#descriptor, data, done, data.length - done, at + done)
     }
     this.#size = Math.max(this.#size, at + data.length)
   }
 
   sync(): Promise<void> {
-    return new Promise((resolve, reject) => fdatasync(this.#descriptor, error => (error ? reject(error) : resolve())))
+    return new Promise((resolve, reject) =>
+      fs.fdatasync(this.#descriptor, error => (error ? reject(error) : resolve())),
+    )
   }
 
   read(at: number, length: number): Buffer {
     const target = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.#size - at)))
     let done = 0
     while (done < target.length) {
-      const got = readSync(this.#descriptor, target, done, target.length - done, at + done)
+      const got = fs.readSync(this.#descriptor, target, done, target.length - done, at + done)
       if (got === 0) break
       done += got
     }
@@ -57,13 +41,13 @@ class DiskFile implements LogFile {
   }
 
   truncate(size: number): void {
-    ftruncateSync(this.#descriptor, size)
+    fs.ftruncateSync(this.#descriptor, size)
     this.#size = size
   }
 
   close(): void {
     if (this.#descriptor === -1) return
-    closeSync(this.#descriptor)
+    fs.closeSync(this.#descriptor)
     this.#descriptor = -1
   }
 }
@@ -77,43 +61,44 @@ export class DiskFiles implements Files {
   constructor(root: string, { readOnly = false } = {}) {
     this.root = root
     this.#readOnly = readOnly
-    if (!readOnly) mkdirSync(root, { recursive: true, mode: 0o700 })
+    if (!readOnly) fs.mkdirSync(root, { recursive: true, mode: 0o700 })
   }
 
   open(path: string, how: OpenMode): LogFile {
-    if (this.#readOnly || how === 'reading') return new DiskFile(openSync(join(this.root, path), constants.O_RDONLY))
-    const flags = constants.O_RDWR | (how === 'create' ? constants.O_CREAT | constants.O_EXCL : 0)
-    return new DiskFile(openSync(join(this.root, path), flags, 0o600))
+    if (this.#readOnly || how === 'reading')
+      return new DiskFile(fs.openSync(join(this.root, path), fs.constants.O_RDONLY))
+    const flags = fs.constants.O_RDWR | (how === 'create' ? fs.constants.O_CREAT | fs.constants.O_EXCL : 0)
+    return new DiskFile(fs.openSync(join(this.root, path), flags, 0o600))
   }
 
   list(folder: string): string[] {
     const path = join(this.root, folder)
-    return existsSync(path) ? readdirSync(path).sort() : []
+    return fs.existsSync(path) ? fs.readdirSync(path).sort() : []
   }
 
   exists(path: string): boolean {
-    return existsSync(join(this.root, path))
+    return fs.existsSync(join(this.root, path))
   }
 
   makeFolder(folder: string): void {
-    mkdirSync(join(this.root, folder), { recursive: true, mode: 0o700 })
+    fs.mkdirSync(join(this.root, folder), { recursive: true, mode: 0o700 })
   }
 
   rename(from: string, to: string): void {
-    renameSync(join(this.root, from), join(this.root, to))
+    fs.renameSync(join(this.root, from), join(this.root, to))
   }
 
   removeFolder(folder: string): void {
-    if (this.exists(folder)) rmdirSync(join(this.root, folder))
+    if (this.exists(folder)) fs.rmdirSync(join(this.root, folder))
   }
 
   remove(path: string): void {
-    rmSync(join(this.root, path))
+    fs.rmSync(join(this.root, path))
   }
 
   free(): number {
     try {
-      const { bavail, bsize } = statfsSync(this.root)
+      const { bavail, bsize } = fs.statfsSync(this.root)
       return bavail * bsize
     } catch {
       return Number.POSITIVE_INFINITY
@@ -124,10 +109,10 @@ export class DiskFiles implements Files {
     // Windows has no way to sync a folder, and does not need one: its file system journals names by itself.
     if (process.platform === 'win32') return Promise.resolve()
     return new Promise((resolve, reject) =>
-      open(join(this.root, folder), 'r', (openError, descriptor) => {
+      fs.open(join(this.root, folder), 'r', (openError, descriptor) => {
         if (openError) return reject(openError)
-        fsync(descriptor, error => {
-          closeSync(descriptor)
+        fs.fsync(descriptor, error => {
+          fs.closeSync(descriptor)
           if (error) reject(error)
           else resolve()
         })

@@ -33,10 +33,8 @@ interface RunCompaction {
   readonly done: boolean
 }
 
-interface PendingRun {
+interface PendingRun extends MoveProgress {
   readonly run: RunId
-  readonly records: number
-  readonly bytes: number
 }
 
 export interface StorageHost {

@@ -143,11 +143,8 @@ function connect(file: string): DatabaseSync {
 }
 
 export function readApplied(database: DatabaseSync): Applied {
-  return {
-    ...(database
-      .prepare('SELECT segment, "end", frame, lastSegment, lastAt, lastMark FROM meta')
-      .get() as unknown as Applied),
-  }
+  const row = database.prepare('SELECT segment, "end", frame, lastSegment, lastAt, lastMark FROM meta').get()
+  return { ...(row as unknown as Applied) }
 }
 
 function headsIn(file: string): RunHead[] {
