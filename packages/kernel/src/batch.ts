@@ -89,14 +89,8 @@ export class Batch {
   ): EntryId {
     const id = this.newId<EntryId>('e')
     const filed = workspace === null || typeof workspace === 'string' ? workspace : this.#filed(workspace)
-    this.entries.push({
-      id,
-      timestamp: this.at,
-      workspace: filed,
-      actor,
-      event_type: type,
-      body: body as EventBody,
-    })
+    const entry = { id, timestamp: this.at, workspace: filed, actor, event_type: type, body: body as EventBody }
+    this.entries.push(entry)
     return id
   }
 

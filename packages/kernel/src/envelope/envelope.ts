@@ -4,8 +4,7 @@ import { bodyLimits, ENVELOPE_PRIORITIES, type EnvelopePriority, type EventBody,
 import { kernelLimits } from '../limits.ts'
 
 /** W-ENV-04. */
-const ENVELOPE_STATES = ['created', 'validated', 'delivered', 'acknowledged', 'rejected'] as const
-export type EnvelopeState = (typeof ENVELOPE_STATES)[number]
+export type EnvelopeState = 'created' | 'validated' | 'delivered' | 'acknowledged' | 'rejected'
 
 export const PayloadSchema = Type.Object(
   {
@@ -41,11 +40,7 @@ const EnvelopeDraftSchema = Type.Object(
 export type EnvelopeDraft = Static<typeof EnvelopeDraftSchema>
 export const envelopeDrafts = compile(EnvelopeDraftSchema, { name: 'envelope' })
 
-export interface Payload {
-  readonly format: string
-  readonly content: string
-  readonly attachments: readonly unknown[]
-}
+export type Payload = Readonly<Required<PayloadDraft>>
 
 export interface EnvelopeRecord {
   readonly id: EnvelopeId
@@ -62,15 +57,9 @@ export interface EnvelopeRecord {
   readonly integrity?: Integrity
 }
 
-export interface Envelope {
-  readonly id: EnvelopeId
-  readonly from: WorkspaceId
-  readonly to: WorkspaceId
-  readonly type: string
-  readonly priority: EnvelopePriority
+export interface Envelope
+  extends Pick<EnvelopeRecord, 'id' | 'from' | 'to' | 'type' | 'priority' | 'origin' | 'originator'> {
   readonly inReplyTo: EnvelopeId | null
-  readonly origin: EventBody<'envelope_created'>['origin']
-  readonly originator: string
   readonly seq: number
   status: EnvelopeState
   /** The whole record, until the envelope is consumed or can no longer be; after that the content store has it. */

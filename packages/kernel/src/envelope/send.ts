@@ -85,14 +85,9 @@ function check(batch: Batch, sender: Workspace, submitted: unknown, without?: Co
     const message = `The proof does not belong to this envelope, or not to the agent of ${sender.id}.`
     return { reason: 'integrity_violation', message, violation }
   }
-  // 4
-  if (!run.vocabulary.envelopeTypes.has(draft.type))
-    return { reason: 'invalid_type', message: `The envelope type '${draft.type}' is not registered.` }
-  // 5, 6
-  const receiver = workspaceOf(run, draft.to)
-  if (!receiver) return { reason: 'target_not_found', message: `There is no workspace ${draft.to}.` }
-  if (STATE_RULES[receiver.status].mail === 'refused')
-    return { reason: 'target_terminal', message: `${receiver.id} is ${receiver.status} and takes no mail.` }
+  // 4 to 6
+  const receiver = receiverOf(run, draft)
+  if ('reason' in receiver) return receiver
   // 7. W-ROLE-06
   if (!maySend(run.vocabulary, sender, draft.type, receiver, relationOf(sender, receiver))) {
     const message = `The role ${sender.role} sends no '${draft.type}' to the role ${receiver.role}.`
@@ -113,6 +108,16 @@ function check(batch: Batch, sender: Workspace, submitted: unknown, without?: Co
     handedOn.add(held)
   }
   return { draft, receiver, right }
+}
+
+/** Checks 4 to 6: the type is registered, and the receiver is there and takes mail. */
+export function receiverOf(run: Run, { type, to }: EnvelopeDraft, hint = ''): Workspace | Rejection {
+  if (!run.vocabulary.envelopeTypes.has(type))
+    return { reason: 'invalid_type', message: `The envelope type '${type}' is not registered.` }
+  const receiver = workspaceOf(run, to)
+  if (!receiver) return { reason: 'target_not_found', message: `There is no workspace ${to}.` }
+  if (STATE_RULES[receiver.status].mail !== 'refused') return receiver
+  return { reason: 'target_terminal', message: `${receiver.id} is ${receiver.status} and takes no mail${hint}.` }
 }
 
 export function structured(batch: Batch, sender: Workspace, submitted: unknown): EnvelopeDraft | Rejection {
@@ -159,11 +164,12 @@ function write(
   })
 }
 
-interface Approved extends Pick<EnvelopeRecord, 'id' | 'origin' | 'originator'> {
-  readonly draft: EnvelopeDraft
-}
-
-export function writeCreated(batch: Batch, sender: Workspace, approved: Approved, actor: string): void {
+export function writeCreated(
+  batch: Batch,
+  sender: Workspace,
+  approved: Pick<EnvelopeRecord, 'id' | 'origin' | 'originator'> & { readonly draft: EnvelopeDraft },
+  actor: string,
+): void {
   const { id, draft, origin, originator } = approved
   const record = sealed(batch, {
     id,
@@ -202,17 +208,16 @@ export function writeRejected(
 ): Result<never> {
   if (violation)
     writeViolation(batch, { subject_type: 'envelope', subject_id: id, action_taken: 'rejected' }, violation)
-  const claims = (submitted ?? {}) as { readonly to?: unknown; readonly type?: unknown }
-  const claim = (value: unknown) => (typeof value === 'string' ? clip(value, bodyLimits.nameLength) : null)
-  const entry = batch.add('envelope_rejected', sender, 'protocol', {
-    envelope_id: id,
-    from: sender.id,
-    to: claim(claims.to),
-    type: claim(claims.type),
-    reason,
-    timestamp: batch.at,
-  })
+  const body = { envelope_id: id, from: sender.id, ...claimsOf(submitted), reason, timestamp: batch.at }
+  const entry = batch.add('envelope_rejected', sender, 'protocol', body)
   return refusal('rejected', message, { reason, envelope: id, entry })
+}
+
+/** What a draft that may be anything says of its receiver and its type. */
+export function claimsOf(submitted: unknown): { readonly to: string | null; readonly type: string | null } {
+  const { to, type } = (submitted ?? {}) as { readonly to?: unknown; readonly type?: unknown }
+  const claim = (value: unknown) => (typeof value === 'string' ? clip(value, bodyLimits.nameLength) : null)
+  return { to: claim(to), type: claim(type) }
 }
 
 export function relationOf(sender: Workspace, receiver: Workspace): Relation {

@@ -66,12 +66,7 @@ function authorize(
   const inactive = inactiveUser(batch, user)
   if (!inactive) return undefined
   const { action, target } = about
-  const denial = {
-    capability: RECEIVE_ESCALATION,
-    action,
-    reason: 'user_not_active',
-    message: inactive,
-  } as const
+  const denial = { capability: RECEIVE_ESCALATION, action, reason: 'user_not_active', message: inactive } as const
   return batch.denyUser(user, { ...denial, ...(target !== undefined && { target }) })
 }
 

@@ -1,5 +1,5 @@
 // What the end of a gate means for the transition that it held up: the table of W-HWY-07, by type.
-import { assertNever, type EnvelopeId, ok, type Result, type TaskId } from '@parley/core'
+import { assertNever, ok, type Result, type TaskId } from '@parley/core'
 import type { Batch } from '../batch.ts'
 import { onItsWay } from '../envelope/envelope.ts'
 import { writeConflictDecided } from '../integration/conflict.ts'
@@ -76,9 +76,11 @@ export function drop(batch: Batch, paused: Paused, actor: string): void {
     case 'workspace_create':
       writeGateRejected(batch, knownWorkspace(batch.run, paused.caller))
       return
-    case 'envelope_delivery':
-      turnBack(batch, paused.envelope)
+    case 'envelope_delivery': {
+      const envelope = batch.run.envelopes.get(paused.envelope)
+      if (envelope && onItsWay(envelope)) writeTurnedBack(batch, envelope, 'gate_rejected_by_human')
       return
+    }
     case 'integration':
       writeIntegrationDecided(batch, paused, 'reject', actor)
       return
@@ -105,9 +107,4 @@ function withChanges(paused: Paused, changed: GateModifications): Paused {
   if (paused.type === 'integration' || paused.type === 'conflict_resolution') return { ...paused, ...changed } as Paused
   // The code on the trail stays what it was; the accompanying text is in the answer (W-HWY-08).
   return paused
-}
-
-function turnBack(batch: Batch, id: EnvelopeId): void {
-  const envelope = batch.run.envelopes.get(id)
-  if (envelope && onItsWay(envelope)) writeTurnedBack(batch, envelope, 'gate_rejected_by_human')
 }

@@ -1,10 +1,18 @@
 // Human injection (W-ENV-06, W-HWY-17 to -19): mail from a person, which no matrix and no right holds up.
 import { type EnvelopeId, ok, type Result } from '@parley/core'
-import { bodyLimits, isTerminal } from '@parley/trail/events'
-import { type Batch, clip } from '../batch.ts'
+import { isTerminal } from '@parley/trail/events'
+import type { Batch } from '../batch.ts'
 import type { Envelope, EnvelopeDraft } from '../envelope/envelope.ts'
-import { mailLimit, type Rejection, type Sent, structured, writeCreated, writeRejected } from '../envelope/send.ts'
-import { STATE_RULES } from '../lifecycle/states.ts'
+import {
+  claimsOf,
+  mailLimit,
+  type Rejection,
+  receiverOf,
+  type Sent,
+  structured,
+  writeCreated,
+  writeRejected,
+} from '../envelope/send.ts'
 import { type Run, rootOf, workspaceOf } from '../run/run.ts'
 import { authorizeUser, owns } from '../user/authorize.ts'
 import { isRoot, type Workspace } from '../workspace/workspace.ts'
@@ -57,18 +65,8 @@ function check(batch: Batch, root: Workspace, submitted: unknown): EnvelopeDraft
   if ((draft.rights ?? []).length > 0)
     return { reason: 'invalid_structure', message: 'Injected mail carries no rights.' }
   if (draft.integrity) return { reason: 'invalid_structure', message: 'Injected mail gets its proof from the runtime.' }
-  // 4
-  if (!run.vocabulary.envelopeTypes.has(draft.type))
-    return { reason: 'invalid_type', message: `The envelope type '${draft.type}' is not registered.` }
-  // 5, 6
-  const receiver = workspaceOf(run, draft.to)
-  if (!receiver) return { reason: 'target_not_found', message: `There is no workspace ${draft.to}.` }
-  if (STATE_RULES[receiver.status].mail === 'refused')
-    return {
-      reason: 'target_terminal',
-      message: `${receiver.id} is ${receiver.status} and takes no mail; write to the coordinator instead.`,
-    }
-  return draft
+  const receiver = receiverOf(run, draft, '; write to the coordinator instead')
+  return 'reason' in receiver ? receiver : draft
 }
 
 /** W-HWY-18: the highway tells what is sealed from what is over; the envelope's own rejection has one word for both. */
@@ -85,13 +83,10 @@ function writeInjection(
   submitted: unknown,
   reason?: string,
 ): void {
-  const { to, type } = (submitted ?? {}) as { readonly to?: unknown; readonly type?: unknown }
-  const claim = (value: unknown) => (typeof value === 'string' ? clip(value, bodyLimits.nameLength) : null)
   batch.add('human_injection', target ?? null, user, {
     envelope_id: id,
     actor: user,
-    to: claim(to),
-    type: claim(type),
+    ...claimsOf(submitted),
     status: reason === undefined ? 'delivered' : 'rejected',
     ...(reason !== undefined && { reason }),
   })

@@ -51,7 +51,10 @@ export function countProposal(run: Run, paused: PausedConflict): void {
   if (conflict) conflict.proposals = paused.proposal + 1
 }
 
-export function conflictAt(run: Run, { source, mode, conflict }: PausedConflict): Conflict | undefined {
+export function conflictAt(
+  run: Run,
+  { source, mode, conflict }: { readonly source: string; readonly mode?: string; readonly conflict: string },
+): Conflict | undefined {
   const bearer = mode === 'salvage' ? openSalvage(run, source) : workspaceOf(run, source)
   return bearer?.conflicts?.find(each => each.id === conflict)
 }

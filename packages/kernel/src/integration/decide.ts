@@ -1,5 +1,5 @@
 // Integration in normal mode (W-INT-01 to -04, -06, -08, -09, -15): begin, the three decisions, merge errors.
-import { type CheckpointId, type ObjectId, ok, type Result } from '@parley/core'
+import { type ObjectId, ok, type Result } from '@parley/core'
 import { INTEGRATION_STRATEGIES, type IntegrationStrategy } from '@parley/trail/events'
 import { actorOf, type Batch } from '../batch.ts'
 import { gate, gated } from '../highway/gate.ts'
@@ -9,6 +9,7 @@ import type { Workspace } from '../workspace/workspace.ts'
 import {
   DECISIONS,
   filesOf,
+  type Integration,
   type IntegrationDecision,
   type IntegrationOutcome,
   type IntegrationRequest,
@@ -92,18 +93,13 @@ export function decideMergeError(
   return writeEnded(batch, caller, source.value, 'integration_error')
 }
 
-interface Begun {
-  readonly strategy: IntegrationStrategy
-  readonly checkpoint: CheckpointId
-}
-
 function begin(
   batch: Batch,
   caller: Workspace,
   source: Workspace,
   request: IntegrationRequest,
   { passed, accept }: { readonly passed: boolean; readonly accept: boolean },
-): Result<Begun> {
+): Result<Pick<Integration, 'strategy' | 'checkpoint'>> {
   const strategy = INTEGRATION_STRATEGIES.find(each => each === request.strategy)
   if (!strategy)
     return invalidArgument(`A strategy is one of ${INTEGRATION_STRATEGIES.join(', ')}.`, 'invalid_strategy')

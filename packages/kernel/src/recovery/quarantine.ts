@@ -11,6 +11,7 @@ import {
 import type { EntryDraft, TrailObject } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 import { onItsWay } from '../envelope/envelope.ts'
+import { conflictAt } from '../integration/conflict-record.ts'
 import { openSalvage } from '../integration/integration.ts'
 import { kernelLimits } from '../limits.ts'
 import type { ObjectKind } from '../objects.ts'
@@ -143,11 +144,8 @@ const NEEDS: { readonly [T in EventType]?: Check<T> } = {
     body.mode === 'salvage' && !openSalvage(run, body.workspace_id)
       ? missing(`salvage of ${body.workspace_id}`)
       : undefined,
-  conflict_resolved: (run, body) => {
-    const { workspace_id: id, mode, conflict_id: conflict } = body
-    const bearer = mode === 'salvage' ? openSalvage(run, id) : workspaceOf(run, id)
-    return bearer?.conflicts?.some(each => each.id === conflict) ? undefined : missing(conflict)
-  },
+  conflict_resolved: (run, { workspace_id: source, mode, conflict_id: conflict }) =>
+    conflictAt(run, { source, mode, conflict }) ? undefined : missing(conflict),
 }
 
 /** W-CONC-08: the entry of a second writer that knew nothing of the first. Undecidable after deletions. */

@@ -78,17 +78,10 @@ const NOTES: { readonly [T in EventType]?: Note<T> } = {
     // What has no effect in a state that nothing before it changes has none later either.
     if (status === undefined || (!waiting && !drives(body.type, status, entry.actor))) return
     const { type, reason, ref } = body
-    const signal = {
-      id: body.signal_id as SignalId,
-      from,
-      type,
-      reason,
-      ref,
-      actor: entry.actor,
-      seq: run.seq + 1,
-    }
-    if (waiting) waiting.push(signal as DrivingSignal)
-    else trace.driving.set(from, [signal as DrivingSignal])
+    const id = body.signal_id as SignalId
+    const signal = { id, from, type, reason, ref, actor: entry.actor, seq: run.seq + 1 } as DrivingSignal
+    if (waiting) waiting.push(signal)
+    else trace.driving.set(from, [signal])
   },
   workspace_state_changed(trace, run, body) {
     const id = body.workspace_id as WorkspaceId

@@ -322,15 +322,10 @@ function closed(): Result<never> {
   return refusal('trail_unavailable', 'The runtime is closed.')
 }
 
-interface Noted {
-  readonly fault: StorageFault
-  readonly retry: Ticks
-}
-
 class StorageFaults {
   readonly #clock: Clock
   readonly #onFault: (fault: StorageFault) => void
-  readonly #noted = new Map<RunId | null, Noted>()
+  readonly #noted = new Map<RunId | null, { readonly fault: StorageFault; readonly retry: Ticks }>()
   readonly #known = new Set<string>()
 
   constructor(clock: Clock, onFault: (fault: StorageFault) => void) {

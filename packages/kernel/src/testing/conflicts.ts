@@ -1,7 +1,7 @@
 // Conflicts for tests: work that overlaps, and the entries that strategies and conflicts leave, as rows.
 import { type GateId, type Result, unwrap } from '@parley/core'
+import type { Finding } from '../integration/conflict-record.ts'
 import type { AgentHandle } from '../runtime/handle/agent.ts'
-import type { ConflictReport } from '../runtime/handle/integrator.ts'
 import { type Fixture, type Row, refused } from './fixture.ts'
 import { aborted, changed, decided, delivered, emitted, failedTask, finished, graphOf, status } from './tasks.ts'
 
@@ -21,12 +21,12 @@ export async function completedOn(
   await f.mark()
 }
 
-export const overlap: ConflictReport = {
+export const overlap: Finding = {
   type: 'content_overlap',
   resources: ['f'],
   description: 'both changed f',
 }
-export const contradiction: ConflictReport = {
+export const contradiction: Finding = {
   type: 'semantic_contradiction',
   resources: ['f', 'g'],
   description: 'one says yes, the other no',
@@ -36,7 +36,7 @@ export const contradiction: ConflictReport = {
 export async function conflictedBy(
   f: Fixture,
   source: string,
-  reports: readonly ConflictReport[],
+  reports: readonly Finding[],
 ): Promise<readonly string[]> {
   unwrap(await f.root.beginIntegration(f.id(source), 'evaluated'))
   const ids = unwrap(await f.root.reportConflicts(f.id(source), reports))
@@ -72,7 +72,7 @@ export function mergedBy(source: string, strategy: string, result = 'success', e
   return ['integration_completed', source, 'system', { ...body, ...extra }]
 }
 
-export function detected(id: string, source: string, actor: string, found: ConflictReport): Row {
+export function detected(id: string, source: string, actor: string, found: Finding): Row {
   return [
     'conflict_detected',
     source,

@@ -1,6 +1,6 @@
 // Salvage for tests: failed workspaces with work in them, and the entries that a salvage leaves, as rows.
 import { unwrap } from '@parley/core'
-import type { ConflictReport } from '../runtime/handle/integrator.ts'
+import type { Finding } from '../integration/conflict-record.ts'
 import { detected, resolved, type Settled } from './conflicts.ts'
 import type { Fixture, Row } from './fixture.ts'
 import { emitted, graphOf } from './tasks.ts'
@@ -57,7 +57,7 @@ export function salvageAborted(source: string, reason: string, { target = 'R', a
   return ['integration_aborted', target, actor, { source, target, mode: 'salvage', reason }]
 }
 
-export function salvageDetected(id: string, source: string, found: ConflictReport): Row {
+export function salvageDetected(id: string, source: string, found: Finding): Row {
   return inSalvage(detected(id, source, 'system', found))
 }
 

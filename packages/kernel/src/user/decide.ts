@@ -149,12 +149,7 @@ function decideCapability(
   const held = capability === 'view_trail_own' || user.capabilities.has(capability)
   if (held === (type === 'grant')) return ok({ user: user.id, changes: [] })
   if (type === 'grant') {
-    batch.add('capability_granted', null, by, {
-      user_id: user.id,
-      capability,
-      granted_by: by,
-      timestamp: batch.at,
-    })
+    batch.add('capability_granted', null, by, { user_id: user.id, capability, granted_by: by, timestamp: batch.at })
     return ok({ user: user.id, changes: [{ event: 'capability_granted', state: user.state }] })
   }
   const { reason } = change

@@ -1,7 +1,6 @@
 // Stored content as agents are shown it (W-SEC-10): what does not match its proof is refused, on record.
 import { type CheckpointId, type EnvelopeId, err, type ObjectId, ok, type Result, type WorkspaceId } from '@parley/core'
 import type { TrailObject } from '@parley/trail'
-import type { EventBody } from '@parley/trail/events'
 import { actorOf, clip } from '../../batch.ts'
 import { type CheckpointRecord, type Evidence, proveCheckpoint } from '../../checkpoint/checkpoint.ts'
 import type { EnvelopeRecord } from '../../envelope/envelope.ts'
@@ -100,12 +99,7 @@ async function forged(
   subject_id: string,
   violation: Violation,
 ): Promise<Result<never>> {
-  const body: EventBody<'integrity_violation'> = {
-    subject_type,
-    subject_id,
-    ...violation,
-    action_taken: 'flagged',
-  }
+  const body = { subject_type, subject_id, ...violation, action_taken: 'flagged' } as const
   const recorded = await run.record([{ event_type: 'integrity_violation', workspace: null, actor: 'protocol', body }])
   if (!recorded.ok) return recorded
   const message = `What the store holds of the ${subject_type} ${subject_id} does not match its proof; it is not shown.`

@@ -1,8 +1,9 @@
 // Integration as an agent asks for it. The request carries the proof of what is integrated, as the store holds it
 // (W-INT-05); the integrator's result of a merge is JSON.
 import type { CheckpointId, Result, WorkspaceId } from '@parley/core'
-import type { ConflictType, IntegrationStrategy, ResolutionStrategy } from '@parley/trail/events'
+import type { IntegrationStrategy, ResolutionStrategy } from '@parley/trail/events'
 import type { ResolutionOutcome } from '../../integration/conflict.ts'
+import type { Finding } from '../../integration/conflict-record.ts'
 import {
   type IntegrationDecision,
   type IntegrationOutcome,
@@ -36,12 +37,6 @@ interface SalvageOptions {
   /** Only `evaluated` is available (W-INT-19). */
   readonly strategy?: IntegrationStrategy
   readonly basis?: string
-}
-
-export interface ConflictReport {
-  readonly type: ConflictType
-  readonly resources: readonly string[]
-  readonly description: string
 }
 
 const noJson = invalidArgument('The result of a merge is a JSON value.')
@@ -107,7 +102,7 @@ export abstract class IntegratingAgent extends WorkingAgent {
   /** Conflicts of an `evaluated` merge. Answers the ids: the reported ones, then overlaps that none of them names. */
   reportConflicts(
     source: WorkspaceId,
-    conflicts: readonly ConflictReport[],
+    conflicts: readonly Finding[],
     options: OverlapOptions = {},
   ): Promise<Result<readonly string[]>> {
     return this.#caller.ask({ type: 'report_conflicts', source, conflicts: plain(conflicts), ...options })
