@@ -33,12 +33,18 @@ export class Acts {
     return driver ? ok(driver) : refuse('invalid_state', `The run ${run} is not at work.`)
   }
 
+  protected rootOf(run: RunId, { projection }: RunDriver): Result<ProjectedWorkspace> {
+    if (projection.root) return ok(projection.root)
+    return refuse('trail_unavailable', `The run ${run} cannot be read at the moment; try again.`, { retryable: true })
+  }
+
   /** Mail into the root under the person's name: a person who may not send it may not do what it asks for. */
   protected async tell({ id }: Principal, run: RunId, message: ControlMessage): Promise<Result<unknown>> {
-    const { root } = this.host.drivers.get(run)?.projection ?? {}
-    if (!root) return refuse('invalid_state', `The run ${run} is not at work.`)
+    const driver = this.driving(run)
+    const root = driver.ok ? this.rootOf(run, driver.value) : driver
+    if (!root.ok) return root
     const payload = controlPayload(message)
-    return this.host.runtime.user(id).inject(run, { to: root.id, type: 'directive', payload })
+    return this.host.runtime.user(id).inject(run, { to: root.value.id, type: 'directive', payload })
   }
 
   /** A person who may not do this themselves may not have it done either. */

@@ -4,8 +4,10 @@ import { Runtime } from '@parley/kernel'
 import { openTrail } from '@parley/trail'
 import { type EventBody, GATE_TYPES } from '@parley/trail/events'
 import { expect, test } from 'vitest'
+import type { RunsHost } from '../run/runs-host.ts'
 import { aborted, alice, Fixture, hanging, planned, put, refusal, writes } from '../testing/fixture.ts'
 import type { GateView } from '../view/people-view.ts'
+import { Interventions } from './interventions.ts'
 
 const solo = (extra = '') => `version: 1\nname: solo\nagents:\n  one: { command: [scripted, one] }\n${extra}`
 
@@ -387,6 +389,14 @@ test('words of a person reach the agent at work, and words to all reach whoever 
   expect(told[1]).toContain('Keep it short.')
   const injected = await fixture.entries(run, 'human_injection')
   expect(injected.map(({ actor }) => actor)).toEqual(['alice', 'alice', 'alice'])
+})
+
+test('a word for a run that cannot be read yet is refused with a code, and may be said again', async () => {
+  const run = 'run_unread' as RunId
+  const drivers = new Map([[run, { projection: {} }]])
+  const interventions = new Interventions({ drivers } as unknown as RunsHost)
+  const refused = { ok: false, error: { code: 'trail_unavailable', retryable: true } }
+  expect(await interventions.inject(run, { text: 'Go on.', principal: alice })).toMatchObject(refused)
 })
 
 test('who ended a run, and why, is on the trail', async () => {

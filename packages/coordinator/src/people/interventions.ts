@@ -29,7 +29,7 @@ export class Interventions extends Acts {
     if (text.trim() === '') return refuse('invalid_argument', 'A message needs a text.')
     const driver = this.driving(run)
     if (!driver.ok) return driver
-    const target = to === undefined ? ok(driver.value.projection.root!) : workspaceAt(driver.value, to)
+    const target = to === undefined ? this.rootOf(run, driver.value) : workspaceAt(driver.value, to)
     if (!target.ok) return target
     const refused = await this.unwritable(run)
     if (refused) return refused
@@ -95,8 +95,7 @@ export class Interventions extends Acts {
   ): Promise<Result<void>> {
     const driver = this.driving(run)
     if (!driver.ok) return driver
-    const { projection, coordinator } = driver.value
-    const meant = task === undefined ? ok(projection.root!) : workspaceAt(driver.value, task)
+    const meant = task === undefined ? this.rootOf(run, driver.value) : workspaceAt(driver.value, task)
     if (!meant.ok) return meant
     const work = meant.value
     const refused =
@@ -107,7 +106,7 @@ export class Interventions extends Acts {
     const told = await this.tell(principal, run, { parley: 'abort', reason, grace, ...name })
     if (!told.ok) return told
     // For the whole run the driver does it, again after a restart.
-    const asked = task === undefined ? ok(undefined) : await coordinator.terminate(work.id, grace, reason)
+    const asked = task === undefined ? ok(undefined) : await driver.value.coordinator.terminate(work.id, grace, reason)
     await driver.value.poke()
     return asked.ok ? ok(undefined) : asked
   }

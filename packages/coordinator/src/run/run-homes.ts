@@ -1,6 +1,16 @@
 // The folder of each run below the profile. While there may be something to clean up, a file in it says so, with the
 // facts for it. In the end only the result is kept.
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { asParleyError, type Clock, type Result, type RunId, unwrap } from '@parley/core'
 import type { ProjectFacts } from '../folder/model.ts'
@@ -68,7 +78,7 @@ export class RunHomes {
   }
 
   remove(run: RunId): void {
-    rmSync(this.home(run), { recursive: true, force: true })
+    if (existsSync(this.home(run))) removeTree(this.home(run))
   }
 
   /** Runs whose folders may have to be cleaned up. */
@@ -93,8 +103,9 @@ export class RunHomes {
 
   /** Keeps the folder for its result; a run that never came to be, or could change nothing, has none. */
   settle(run: RunId, projection: RunProjection): void {
-    if (projection.root && hasResult(projection)) rmSync(this.#mark(run), { force: true })
-    else this.remove(run)
+    if (projection.root && hasResult(projection)) {
+      if (existsSync(this.#mark(run))) unlinkSync(this.#mark(run))
+    } else this.remove(run)
   }
 
   /** The result of a run that ended before this start, or why nobody can tell it; neither if that is unknown now. */
@@ -130,4 +141,14 @@ function readFolder(path: string): string[] {
   } catch {
     return []
   }
+}
+
+/** Not `rmSync`: that of Node.js 24 reports what the disk says without its code, which tells a fault of the machine. */
+function removeTree(path: string): void {
+  if (!lstatSync(path).isDirectory()) {
+    unlinkSync(path)
+    return
+  }
+  for (const name of readdirSync(path)) removeTree(join(path, name))
+  rmdirSync(path)
 }

@@ -11,8 +11,8 @@ import {
   openSync,
   readSync,
   renameSync,
-  rmSync,
   statSync,
+  unlinkSync,
   writeSync,
 } from 'node:fs'
 import { ParleyError } from '@parley/core'
@@ -52,6 +52,18 @@ export interface Disk {
 
 /** The coarsest times of the file systems in use, in milliseconds. */
 const COARSE_MS = 2000
+
+/**
+ * The file may be gone already. Not `rmSync`: that of Node.js 24 reports what the disk says without its code, and a
+ * fault of the machine would not be known as one.
+ */
+export function removeFile(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause
+  }
+}
 
 export const machineDisk: Disk = {
   read(path, most) {
@@ -111,9 +123,7 @@ export const machineDisk: Disk = {
     }
   },
   rename: renameSync,
-  remove(path) {
-    rmSync(path, { force: true })
-  },
+  remove: removeFile,
   syncFolder(path) {
     const descriptor = openSync(path, 'r')
     try {

@@ -2,9 +2,10 @@
 // its holder and comes into being whole, by a link. A holder that is gone holds nothing. An empty file is another
 // implementation's, which holds it by flock: nobody here can see whether it still does. What only Parley uses is held
 // by `lockFolder`, which nothing outlives.
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Clock, err, ok, type Result } from '@parley/core'
+import { removeFile } from './disk.ts'
 
 export interface LockTimes {
   readonly clock: Clock
@@ -28,7 +29,7 @@ export async function withLock<T>(path: string, times: LockTimes, work: () => T)
   try {
     return ok(work())
   } finally {
-    rmSync(path, { force: true })
+    removeFile(path)
   }
 }
 
@@ -37,12 +38,12 @@ function isEmpty(path: string): boolean {
 }
 
 function taken(path: string, own: string, staleMs: number): boolean {
-  rmSync(own, { force: true })
+  removeFile(own)
   writeFileSync(own, `${process.pid}\n`, { mode: 0o600, flag: 'wx' })
   try {
     return linked(own, path) || (freed(path, own, staleMs) && linked(own, path))
   } finally {
-    rmSync(own, { force: true })
+    removeFile(own)
   }
 }
 
@@ -70,7 +71,7 @@ function freed(path: string, own: string, staleMs: number): boolean {
     linked(aside, path)
     return false
   } finally {
-    rmSync(aside, { force: true })
+    removeFile(aside)
   }
 }
 

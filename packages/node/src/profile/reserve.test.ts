@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { machineFaultOf } from '@parley/core'
+import { machineDisk, writeWholeSync } from '@parley/keys/files'
 import { expect, onTestFinished, test } from 'vitest'
 import { nodeLimits } from '../limits.ts'
 import { temporaryFolder } from '../testing/ground.ts'
@@ -71,4 +73,23 @@ test('where none can be made that is told, and nothing is missed later', async c
   expect(told).toEqual([])
   expect(await tiny.restore()).toBeUndefined()
   expect(told).toEqual(['the disk is too small for one'])
+})
+
+test('a file that a read-only disk does not let go is known as a fault of the machine', context => {
+  const place = disk('1m')
+  if (!place) return context.skip('needs the right to mount a disk')
+  const file = join(place, 'ledger.json')
+  writeFileSync(`${file}.tmp`, 'left by a crash')
+  execFileSync('mount', ['-o', 'remount,ro', place])
+  const faultOf = (act: () => void) => {
+    try {
+      act()
+    } catch (thrown) {
+      return machineFaultOf(thrown)
+    }
+    return undefined
+  }
+  const fault = { code: 'EROFS', where: `${file}.tmp` }
+  expect(faultOf(() => machineDisk.remove(fault.where))).toEqual(fault)
+  expect(faultOf(() => writeWholeSync(machineDisk, file, Buffer.from('new')))).toEqual(fault)
 })

@@ -93,7 +93,7 @@ export class DiskFiles implements Files {
   }
 
   remove(path: string): void {
-    fs.rmSync(join(this.root, path))
+    fs.unlinkSync(join(this.root, path))
   }
 
   free(): number {

@@ -21,8 +21,23 @@ export function segmentEnds(
   return new Map(ends.reverse())
 }
 
-/** The same for the segments of one trail up to one of them, read from its folder. */
+/**
+ * The same for the segments of one trail up to one of them, read from its folder. Its owner may be dropping segments in
+ * another thread: the look at one that is gone by now is begun again.
+ */
 export function readEnds(files: Files, trail: string, last: number): Map<number, number> {
+  for (let look = 1; ; look++) {
+    try {
+      return endsNow(files, trail, last)
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'ENOENT' || look === LOOKS) throw cause
+    }
+  }
+}
+
+const LOOKS = 10
+
+function endsNow(files: Files, trail: string, last: number): Map<number, number> {
   const headers = new Map<number, SegmentHeader | undefined>()
   for (const segment of files.list('').map(segmentNumber)) {
     if (segment === undefined || segment > last) continue

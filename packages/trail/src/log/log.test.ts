@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { FaultyFiles } from '../testing/memory/faulty-files.ts'
 import { seededRandom } from '../testing/random.ts'
 import { Blobs, blobName } from './blobs.ts'
+import { readEnds } from './ends.ts'
 import { readWhole, writeWhole } from './files.ts'
 import { openLog } from './open.ts'
 import { SegmentReader } from './reader.ts'
@@ -103,6 +104,16 @@ test('when a segment goes, what it says of the end of the one before it lasts', 
     [1, SEGMENT_HEADER],
     [3, SEGMENT_HEADER],
   ])
+})
+
+test('a segment that is dropped while an index looks for the ends of all is left out', async () => {
+  const files = await log()
+  const open = files.open.bind(files)
+  files.open = (path, how) => {
+    if (path === segmentName(2) && files.exists(path)) files.remove(path)
+    return open(path, how)
+  }
+  expect([...readEnds(files, '0'.repeat(32), 3).keys()]).toEqual([1, 3])
 })
 
 const WORKSPACE = 'ws_000000000000000000000000'

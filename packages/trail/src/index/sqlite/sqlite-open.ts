@@ -1,6 +1,6 @@
 // Opening the index file: is it ours, of this trail and version, and does it agree with the log? If not, it is
 // replaced; the chain heads it knew are kept where they may prove that the log lost its end.
-import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, renameSync, unlinkSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { FRAME_HEADER, frameLength } from '../../log/frame.ts'
 import type { RunHead } from '../../store/store.ts'
@@ -196,7 +196,7 @@ function putAside(file: string, target: string): void {
 }
 
 function remove(file: string): void {
-  for (const part of PARTS) rmSync(file + part, { force: true })
+  for (const part of PARTS) if (existsSync(file + part)) unlinkSync(file + part)
 }
 
 /** A SQLite file and what stands beside it while it is in use. */
