@@ -46,8 +46,7 @@ export interface TurnProcesses {
 }
 
 /** Ends one turn, whole. Its group gets one SIGTERM: to some programs a second one means to drop everything. */
-export function endTurn(turn: TurnProcesses, options: EndOptions = {}): Promise<Ended> {
-  const { marker, leader, gone } = turn
+export function endTurn({ marker, leader, gone }: TurnProcesses, options: EndOptions = {}): Promise<Ended> {
   return endAll({ marked: each => each === marker, leader, gone }, options)
 }
 
