@@ -1,8 +1,8 @@
 import { ParleyError } from '@parley/core'
 import { type AdapterUnderTest, agentAdapterCompliance, type Part } from './compliance.ts'
 import { functionAdapter } from './function.ts'
-import { findMarked } from './processes.ts'
 import { commandAdapter } from './testing/command.ts'
+import { findMarked } from './testing/marked.ts'
 import { Workshop } from './testing/workshop.ts'
 
 const functions: { readonly [P in Part]: Parameters<typeof functionAdapter>[1] } = {

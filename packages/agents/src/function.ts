@@ -31,16 +31,12 @@ async function take(turn: Turn, run: AgentFunction): Promise<TurnEnd> {
     // `async` catches what a function throws before its first await, too.
     const answer = await Promise.race([(async () => run(input, emit))(), stopped])
     if (signal.aborted) return end(aborted(signal.reason, turn.usage()))
-    return end(typeof answer === 'object' ? answer : complete(answer ?? '', turn))
+    return end(typeof answer === 'object' ? answer : { outcome: 'complete', text: answer ?? '', usage: turn.usage() })
   } catch (thrown) {
     return end(signal.aborted ? aborted(signal.reason, turn.usage()) : failed(agentError(thrown), turn.usage()))
   } finally {
     signal.removeEventListener('abort', stop)
   }
-}
-
-function complete(text: string, turn: Turn): TurnResult {
-  return { outcome: 'complete', text, usage: turn.usage() }
 }
 
 function end(result: TurnResult): TurnEnd {

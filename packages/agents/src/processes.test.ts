@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { SystemClock } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { parsePs, parseStat, readProcesses, TURN_MARKER, variableOf } from './process-table.ts'
-import { endMarked, findMarked } from './processes.ts'
+import { endMarked } from './processes.ts'
+import { findMarked } from './testing/marked.ts'
 
 /** A process with a marker that says when it is ready. */
 async function marked(marker: string, source = 'sleep 1000 & echo ready; wait') {
@@ -65,7 +66,8 @@ test('children that wiped the marker go with their parents', async () => {
 test('the caller is never found and never ended, even with the marker of its own run', async () => {
   const mine = run()
   const source = `
-    import { endMarked, findMarked } from ${JSON.stringify(new URL('./processes.ts', import.meta.url).href)}
+    import { endMarked } from ${JSON.stringify(new URL('./processes.ts', import.meta.url).href)}
+    import { findMarked } from ${JSON.stringify(new URL('./testing/marked.ts', import.meta.url).href)}
     const before = await findMarked(process.argv[1] + '/')
     const ended = await endMarked(process.argv[1] + '/', { grace: 50 })
     console.log(JSON.stringify({ before: before.length, ended }))`

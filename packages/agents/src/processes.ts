@@ -21,15 +21,6 @@ export function turnMarker({ run, workspace, epoch }: Pick<TurnInput, 'run' | 'w
   return `${run}/${workspace}/${epoch}`
 }
 
-/** Without the caller and its ancestors. */
-export async function findMarked(
-  prefix: string,
-): Promise<readonly { readonly pid: number; readonly marker: string }[]> {
-  const entries = await readProcesses()
-  const spared = ownLine(entries)
-  return entries.flatMap(({ pid, marker }) => (marker?.startsWith(prefix) && !spared.has(pid) ? [{ pid, marker }] : []))
-}
-
 /** Ends these processes and their children: SIGTERM, then SIGKILL after the grace. */
 export function endMarked(prefix: string, options: EndOptions = {}): Promise<Ended> {
   // An empty prefix would end the turns of every other node on this machine.
@@ -46,8 +37,7 @@ export interface TurnProcesses {
 }
 
 /** Ends one turn, whole. Its group gets one SIGTERM: to some programs a second one means to drop everything. */
-export function endTurn(turn: TurnProcesses, options: EndOptions = {}): Promise<Ended> {
-  const { marker, leader, gone } = turn
+export function endTurn({ marker, leader, gone }: TurnProcesses, options: EndOptions = {}): Promise<Ended> {
   return endAll({ marked: each => each === marker, leader, gone }, options)
 }
 
@@ -120,7 +110,8 @@ function treeOf(
   return [...chosen.values()]
 }
 
-function ownLine(entries: readonly ProcessEntry[]): ReadonlySet<number> {
+/** The caller and its ancestors. */
+export function ownLine(entries: readonly ProcessEntry[]): ReadonlySet<number> {
   const parents = new Map(entries.map(({ pid, parent }) => [pid, parent]))
   const line = new Set<number>()
   for (let pid: number | undefined = process.pid; pid !== undefined && !line.has(pid); pid = parents.get(pid)) {

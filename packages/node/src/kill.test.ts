@@ -2,7 +2,7 @@
 // task's work in the result once.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { findMarked } from '@parley/agents'
+import { findMarked } from '@parley/agents/testing'
 import { expect, test } from 'vitest'
 import { repository } from './testing/ground.ts'
 import { KilledNodes } from './testing/killed.ts'

@@ -12,7 +12,7 @@ import type { CommandPlan } from './config.ts'
 import { childEnvironment, secretHider, type Variables } from './environment.ts'
 import { startError } from './errors.ts'
 import { AgentOutput, type OutputEnd } from './output.ts'
-import { fillIn, promptText } from './prompt.ts'
+import { fillIn, type Placeholders, promptText } from './prompt.ts'
 import { type ProgramEnd, type ProgramRun, runProgram } from './spawn.ts'
 import { TOKEN_FILE, withTokenFile } from './token-file.ts'
 
@@ -76,7 +76,7 @@ async function runTurn(
   more: Variables,
 ): Promise<TurnEnd> {
   const { input, emit } = turn
-  const { signal } = input
+  const { signal, task = '' } = input
   if (signal.aborted) return { result: aborted(signal.reason), outputBytes: 0 }
   const prompt = agent.plan.prompt === 'argument' || agent.plan.prompt === 'stdin' ? promptText(input) : ''
   if (agent.plan.prompt === 'argument' && Buffer.byteLength(prompt) > agentLimits.argumentBytes)
@@ -97,7 +97,7 @@ async function runTurn(
     hide: secretHider({ ...environment, ...(input.token !== undefined && { PARLEY_TOKEN: input.token }) }),
   })
   const run: ProgramRun = {
-    command: commandOf(agent, turn, folder, prompt, promptFile),
+    command: commandOf(agent, { prompt, prompt_file: promptFile, folder, base: agent.base, agent: input.agent, task }),
     folder,
     environment,
     marker,
@@ -118,19 +118,11 @@ async function runTurn(
   return { result: resultOf(agent, turn, end, said, basename(run.command[0])), outputBytes: end.outputBytes }
 }
 
-function commandOf(
-  agent: Agent,
-  turn: Turn,
-  folder: string,
-  prompt: string,
-  promptFile: string,
-): readonly [string, ...string[]] {
-  const { agent: member, task = '' } = turn.input
-  const values = { prompt, prompt_file: promptFile, folder, base: agent.base, agent: member, task }
-  const [program, ...args] = agent.plan.command
+function commandOf({ plan, base }: Agent, values: Placeholders): readonly [string, ...string[]] {
+  const [program, ...args] = plan.command
   const filled = fillIn(program, values)
   // A name without a slash is looked up on PATH.
-  const found = filled.includes('/') && !isAbsolute(filled) ? resolve(agent.base, filled) : filled
+  const found = filled.includes('/') && !isAbsolute(filled) ? resolve(base, filled) : filled
   return [found, ...args.map(arg => fillIn(arg, values))]
 }
 
@@ -164,22 +156,19 @@ function resultOf(
     const reason = said.blocked ?? (said.lastWords || 'the agent asked to be run again later')
     return { outcome: 'blocked', reason, usage }
   }
-  const reported = said.failed === undefined ? {} : { reported: said.failed }
-  const words = said.failed ?? said.lastWords
   if (exitCode !== 0) {
+    const words = said.failed ?? said.lastWords
     const how = signal === null ? `ended with exit code ${exitCode}` : `was ended by ${signal}`
     const message = `${who} ${how}${words === '' ? '.' : `: ${words}`}`
     const output = said.text.slice(-agentLimits.stderrBytes)
+    const reported = said.failed === undefined ? {} : { reported: said.failed }
     const details = { exitCode, signal, stderr, output, ...reported }
     return failed(new ParleyError('exit_nonzero', message, { details }), usage)
   }
-  if (said.failed !== undefined)
-    return failed(
-      new ParleyError('agent_error', `${who} says that it failed: ${words}`, {
-        details: { stderr, ...reported },
-      }),
-      usage,
-    )
+  if (said.failed !== undefined) {
+    const details = { stderr, reported: said.failed }
+    return failed(new ParleyError('agent_error', `${who} says that it failed: ${said.failed}`, { details }), usage)
+  }
   return { outcome: 'complete', text: said.text, usage }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ManualClock, ParleyError, type TurnEvent, type TurnResult } from '@parley/core'
 import { beforeEach, expect, test } from 'vitest'
 import { parseStat, tryRead } from '../process-table.ts'
-import { findMarked } from '../processes.ts'
+import { findMarked } from '../testing/marked.ts'
 import { isText, Workshop } from '../testing/workshop.ts'
 
 let shop: Workshop

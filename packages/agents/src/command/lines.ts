@@ -44,9 +44,7 @@ export class LineDecoder {
 
   #append(text: string, from: number, to: number): void {
     if (from === to) return
-    if (this.#returned) {
-      this.#receiver.progress(this.#take())
-    }
+    if (this.#returned) this.#receiver.progress(this.#take())
     const room = this.#most - this.#line.length
     this.#line += text.slice(from, Math.min(to, from + room))
     this.#cut += Math.max(0, to - from - room)

@@ -48,12 +48,9 @@ export async function runProgram(run: ProgramRun): Promise<ProgramEnd> {
   const within = (take: (bytes: Uint8Array) => void) => (bytes: Uint8Array) => {
     if (flooded) return
     outputBytes += bytes.length
-    if (outputBytes <= run.maxOutput) {
-      take(bytes)
-      return
-    }
-    flooded = true
-    stop()
+    flooded = outputBytes > run.maxOutput
+    if (flooded) stop()
+    else take(bytes)
   }
   const program = await startElsewhere(
     { command: run.command, cwd: run.folder, env: run.environment, input: run.input },

@@ -59,14 +59,8 @@ export class ByteTail {
   /** A character that was cut in half at the front is left out. */
   read(): string {
     const bytes = this.#join()
-    const start =
-      bytes.length < this.#most
-        ? 0
-        : Math.max(
-            0,
-            bytes.findIndex(byte => (byte & 0xc0) !== 0x80),
-          )
-    return bytes.subarray(start).toString('utf8')
+    const start = bytes.length < this.#most ? 0 : bytes.findIndex(byte => (byte & 0xc0) !== 0x80)
+    return bytes.subarray(Math.max(0, start)).toString('utf8')
   }
 }
 

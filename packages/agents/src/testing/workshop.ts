@@ -6,8 +6,9 @@ import type { RunId, TurnEvent, TurnInput, WorkspaceId } from '@parley/core'
 import { expect, onTestFinished } from 'vitest'
 import type { CommandAdapterOptions } from '../command/adapter.ts'
 import type { MeteredResult } from '../metering.ts'
-import { endMarked, findMarked } from '../processes.ts'
+import { endMarked } from '../processes.ts'
 import { type Config, commandAdapter } from './command.ts'
+import { findMarked } from './marked.ts'
 
 /** Long enough for every program that takes the hint; those that do not are meant to be killed. */
 export const GRACE = 200

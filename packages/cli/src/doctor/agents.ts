@@ -35,14 +35,14 @@ export function agents(list: readonly AgentView[], probes: Probes, around: Surro
 function ready(agent: AgentView, probes: Probes, { env, home }: Surroundings): Finding {
   const name = `agent ${oneLine(agent.name)}`
   const version = agent.version ? ` ${oneLine(agent.version)}` : ''
+  const program = `${oneLine(agent.program)}${version}`
   const { needs } = agent
-  if (!needs) return ok(name, `${oneLine(agent.program)}${version}`)
+  if (!needs || needs.variables.length + needs.files.length === 0) return ok(name, program)
   const variable = needs.variables.find(each => env[each])
-  if (variable) return ok(name, `${oneLine(agent.program)}${version}, with ${variable}`)
+  if (variable) return ok(name, `${program}, with ${variable}`)
   const file = needs.files.find(each => probes.file(each.replace(/^~/, home)))
-  if (file) return ok(name, `${oneLine(agent.program)}${version}, logged in (${file})`)
-  if (needs.variables.length + needs.files.length === 0) return ok(name, `${oneLine(agent.program)}${version}`)
-  return warning(name, `${oneLine(agent.program)}${version}, but no credentials were found`, needs.help)
+  if (file) return ok(name, `${program}, logged in (${file})`)
+  return warning(name, `${program}, but no credentials were found`, needs.help)
 }
 
 export function team(probes: Probes, project: string, problemsOf: typeof teamProblems): Finding {

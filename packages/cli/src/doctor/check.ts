@@ -43,6 +43,9 @@ export interface Probes {
   turns(socket: string): readonly number[]
 }
 
+/** How a change of the configuration reaches a running node. */
+export const RESTART = 'When its runs can pause: parley down, then parley up.'
+
 export function ok(check: string, text: string): Finding {
   return { check, state: 'ok', text }
 }

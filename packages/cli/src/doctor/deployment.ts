@@ -1,7 +1,7 @@
 // Checks of the deployment model and of the secret that seals or proves content.
 import { join } from 'node:path'
 import { type Config, KEY_MARK } from '@parley/node'
-import { type Finding, ok, type Probes, problem, warning } from './check.ts'
+import { type Finding, ok, type Probes, problem, RESTART, warning } from './check.ts'
 import type { Scene } from './node.ts'
 
 const MODELS: { readonly [M in Config['values']['deployment']]: string } = {
@@ -18,11 +18,7 @@ export function deployment({ probes, paths, config, running: { status } }: Scene
   const kept =
     running === model
       ? ok('deployment', text)
-      : warning(
-          'deployment',
-          `${text}. The running node uses ${running}`,
-          'When its runs can pause: parley down, then parley up.',
-        )
+      : warning('deployment', `${text}. The running node uses ${running}`, RESTART)
   return [kept, ...secret(probes, paths, model !== 'single-runtime')]
 }
 

@@ -6,13 +6,12 @@ import type { NodeStatus } from '../node/views.ts'
 import { plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
 import { andMore } from '../render/trail.ts'
-import { type Finding, ok, problem, warning } from './check.ts'
+import { type Finding, ok, problem, RESTART, warning } from './check.ts'
 import type { NodeCheck, Scene } from './node.ts'
 
 type LinkLook = ReturnType<typeof lookAtLink>
 
 const CHECK = 'link'
-const RESTART = 'When its runs can pause: parley down, then parley up.'
 
 type Link = NonNullable<NodeStatus['link']>
 
@@ -46,8 +45,7 @@ function keyless({ probes, paths }: Scene, { key }: LinkLook): Finding | undefin
 }
 
 function resting({ peers, problems, pending, plan }: LinkLook): Finding {
-  const [first] = problems
-  if (first !== undefined) return unusable(problems)
+  if (problems.length > 0) return unusable(problems)
   const where = plan.tcp ? `on ${placeOf(plan.tcp)}` : 'on this machine only'
   return ok(CHECK, `${plural(peers, 'peer')} pinned; no node is running, one would listen ${where}${waiting(pending)}`)
 }

@@ -8,7 +8,7 @@ import type { NodeClient } from '../node/client.ts'
 import type { NodeStatus } from '../node/views.ts'
 import { between, duration, plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
-import { type Finding, ok, type Probes, problem, warning } from './check.ts'
+import { type Finding, ok, type Probes, problem, RESTART, warning } from './check.ts'
 import { faultRemedy } from './profile.ts'
 
 export interface NodeCheck {
@@ -26,6 +26,9 @@ export interface Scene {
   readonly running: NodeCheck
 }
 
+const FOREGROUND =
+  '`parley up` runs one in the foreground, where its messages can be read; logs/node.log has the older ones.'
+
 export async function node(connect: () => Promise<NodeClient>, version: string): Promise<NodeCheck> {
   let api: NodeClient
   try {
@@ -42,12 +45,8 @@ export async function node(connect: () => Promise<NodeClient>, version: string):
       }
     if (code === 'node_not_running') return { finding: ok('node', 'not running; commands start one when they need it') }
     // It holds the profile: no other node can start.
-    if (details.pid !== undefined && code === 'node_unreachable') {
-      return { finding: problem('node', message, next.join(' ')) }
-    }
-    const remedy =
-      '`parley up` runs one in the foreground, where its messages can be read; logs/node.log has the older ones.'
-    return { finding: problem('node', message, remedy) }
+    const holds = details.pid !== undefined && code === 'node_unreachable'
+    return { finding: problem('node', message, holds ? next.join(' ') : FOREGROUND) }
   }
   try {
     const status = await api.node.status({})
@@ -55,7 +54,7 @@ export async function node(connect: () => Promise<NodeClient>, version: string):
     const busy = runs.working + runs.waiting
     const text = `process ${pid}, Parley ${status.version}, ${plural(busy, 'run')} in progress`
     if (status.version === version) return { finding: ok('node', text), api, status }
-    const remedy = `This command is ${version}. When its runs can pause: parley down, then parley up. The runs continue.`
+    const remedy = `This command is ${version}. ${RESTART} The runs continue.`
     return { finding: problem('node', text, remedy), api, status }
   } catch (thrown) {
     const { message } = asFailure(thrown)

@@ -13,9 +13,8 @@ export function folder(probes: Probes, paths: Config['paths']): Finding {
   if (!found) return unmade(probes, paths)
   const elsewhere = 'Choose another place with PARLEY_HOME, or another profile with --profile.'
   if (!found.folder) return problem('profile', `${paths.folder} is not a folder`, elsewhere)
-  if (probes.user !== undefined && found.owner !== probes.user) {
+  if (probes.user !== undefined && found.owner !== probes.user)
     return problem('profile', `${paths.folder} belongs to another user`, elsewhere)
-  }
   const fault = probes.writeFault(paths.folder)
   if (fault) return faulty(paths.folder, fault)
   const closed = unwritable(probes, paths)

@@ -6,7 +6,7 @@ import type { TiersView } from '../node/views.ts'
 import { moment, plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
 import { andMore } from '../render/trail.ts'
-import { type Finding, ok, problem, warning } from './check.ts'
+import { type Finding, ok, problem, RESTART, warning } from './check.ts'
 import type { NodeCheck, Scene } from './node.ts'
 
 export async function storage(scene: Scene): Promise<readonly Finding[]> {
@@ -57,12 +57,7 @@ async function inUse(folder: string, { api, status }: NodeCheck): Promise<Findin
   } catch (thrown) {
     return warning('replica', `cannot be checked: ${asFailure(thrown).message}`, '`parley trail tiers` tries again.')
   }
-  if (tiers.replica?.folder !== folder)
-    return warning(
-      'replica',
-      'the running node does not use it yet',
-      'When its runs can pause: parley down, then parley up.',
-    )
+  if (tiers.replica?.folder !== folder) return warning('replica', 'the running node does not use it yet', RESTART)
   if (tiers.replica.problem !== undefined)
     return problem('replica', oneLine(tiers.replica.problem), 'The node retries automatically.')
   if (tiers.replica.lacking > 0)

@@ -3,7 +3,6 @@ import type { HighwayDraft } from '@parley/kernel'
 import type { RunSetup } from '../contract.ts'
 import { given } from '../given.ts'
 import type { Gates } from '../team/highway-fields.ts'
-import type { Team } from '../team/team.ts'
 
 /** Without a word about gates a person approves the tasks, takes as long as they like, and is asked nothing else. */
 const PATIENT = { timeout: null }
@@ -12,23 +11,17 @@ type Highway = Exclude<HighwayDraft, string>
 
 /** `approves`: the principal may approve tasks. If not, the caller's approval opens no gate. */
 export function highwayFor(
-  { team, gates, approved }: Pick<RunSetup, 'team' | 'gates' | 'approved'>,
+  { team, gates: asked, approved }: Pick<RunSetup, 'team' | 'gates' | 'approved'>,
   configured: Gates | undefined,
   approves: boolean,
 ): Highway {
-  const highway = highwayOf(withGates(team, gates), configured)
+  const approval = asked?.gates.task_approval ? 'ask' : team.approval
+  const highway = highwayOf(asked ?? team.gates ?? configured, approval === 'none')
   return approved && !approves ? { ...highway, gates: { ...highway.gates, task_approval: false } } : highway
 }
 
-function withGates(team: Team, gates: Gates | undefined): Pick<Team, 'gates' | 'approval'> {
-  const { approval } = team
-  if (gates) return { approval: gates.gates.task_approval ? 'ask' : approval, gates }
-  return team.gates ? { approval, gates: team.gates } : { approval }
-}
-
-function highwayOf(team: Pick<Team, 'gates' | 'approval'>, configured?: Gates): Highway {
-  const said = team.gates ?? configured
-  const approved = team.approval === 'none'
+/** `approved`: tasks need nobody's word. */
+function highwayOf(said: Gates | undefined, approved: boolean): Highway {
   if (!said) return { gates: { task_approval: !approved }, gate_defaults: PATIENT, escalation: PATIENT }
   const { preset, gates, escalation, injection } = said
   const choices = Object.entries(gates)

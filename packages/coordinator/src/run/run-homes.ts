@@ -46,7 +46,6 @@ export class RunHomes {
   async create(run: RunId, project: string): Promise<Result<RunFolders>> {
     const home = this.home(run)
     const options = { project, home, run, clock: this.#clock }
-    let failed: unknown
     try {
       mkdirSync(home, { recursive: true, mode: 0o700 })
       // Where to look for what a stop leaves in the project before its facts are known.
@@ -56,10 +55,9 @@ export class RunHomes {
       else if (folders.error.code !== 'run_exists') await this.#abandon(options)
       return folders
     } catch (cause) {
-      failed = cause
+      await this.#abandon(options)
+      throw cause
     }
-    await this.#abandon(options)
-    throw failed
   }
 
   async #abandon(options: Parameters<typeof RunFolders.abandon>[0]): Promise<void> {

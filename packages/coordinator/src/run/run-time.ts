@@ -9,7 +9,6 @@ import {
   type Timestamp,
   unwrap,
 } from '@parley/core'
-import type { Coordinator } from '@parley/kernel'
 import { ask } from '../ask.ts'
 import { after } from '../projection/highway.ts'
 import type { ProjectedWorkspace } from '../projection/projected.ts'
@@ -54,7 +53,10 @@ export class RunTime {
     const { run, projection, clock, poke } = this.#options
     const ending = endingOf(projection)
     if (!ending) return false
-    const { untilTold, untilEnd } = endingLeft(ending, run.now())
+    const now = run.now()
+    const begin = parseTimestamp(ending.at)!
+    const untilTold = left(begin, now)
+    const untilEnd = left(deadline(begin, ending.grace), now)
     if (untilEnd === 0) {
       unwrap(await run.stop())
       return true
@@ -63,8 +65,19 @@ export class RunTime {
     this.#grace = clock.after(untilTold || untilEnd, poke, { background: true })
     if (untilTold > 0) return false
     projection.timeRunsOut = true
-    await windDown(projection, run.coordinator, ending, untilEnd)
+    await this.#windDown(ending.reason, untilEnd)
     return false
+  }
+
+  /** Tells those who work, and ends what cannot be told. */
+  async #windDown(reason: string, left: number): Promise<void> {
+    const { run, projection } = this.#options
+    for (const { id, facts, state, termination } of projection.workspaces.values()) {
+      if (facts?.kind !== 'work') continue
+      if ((state === 'active' || state === 'blocked') && !termination)
+        await ask(run.coordinator.terminate(id, Math.max(1, left), reason))
+      else if (state === 'idle' || state === 'suspended') await ask(run.coordinator.abort(id))
+    }
   }
 
   cancel(): void {
@@ -81,37 +94,16 @@ interface RunEnding {
 
 /** The first request to end the whole run, which later ones do not put off; without one the end of its time. */
 function endingOf({ controls, facts, root }: RunProjection): RunEnding | undefined {
-  for (const each of controls) {
-    if (each.kind !== 'abort' || each.task !== undefined || each.grace === undefined) continue
-    return { at: each.at, grace: each.grace, reason: each.reason }
-  }
+  for (const each of controls)
+    if (each.kind === 'abort' && each.task === undefined && each.grace !== undefined)
+      return { at: each.at, grace: each.grace, reason: each.reason }
   const { timeoutMs, graceMs } = facts?.team.limits ?? {}
   if (!root || timeoutMs === undefined || graceMs === undefined) return undefined
   const at = after(root.created, timeoutMs - graceMs)
   return { at, grace: graceMs, reason: 'The time of the run is nearly over.' }
 }
 
-/** Milliseconds until the agents are told, and until whatever stands is ended; 0: now. */
-function endingLeft({ at, grace }: RunEnding, now: Ticks) {
-  const begin = parseTimestamp(at)!
-  return { untilTold: left(begin, now), untilEnd: left(deadline(begin, grace) as Ticks, now) }
-}
-
+/** Milliseconds until then; 0: now. */
 function left(end: Ticks, now: Ticks): number {
   return end <= now ? 0 : Math.ceil(durationMs(now, end))
-}
-
-/** Tells those who work, and ends what cannot be told. */
-async function windDown(
-  projection: RunProjection,
-  coordinator: Coordinator,
-  { reason }: RunEnding,
-  left: number,
-): Promise<void> {
-  for (const { id, facts, state, termination } of projection.workspaces.values()) {
-    if (facts?.kind !== 'work') continue
-    if ((state === 'active' || state === 'blocked') && !termination)
-      await ask(coordinator.terminate(id, Math.max(1, left), reason))
-    else if (state === 'idle' || state === 'suspended') await ask(coordinator.abort(id))
-  }
 }

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { findMarked } from '@parley/agents'
+import { findMarked } from '@parley/agents/testing'
 import { expect, test } from 'vitest'
 import { Fixture } from '../testing/fixture.ts'
 

@@ -7,7 +7,6 @@ import {
   err,
   type FoundRuns,
   limits,
-  type ObjectId,
   ok,
   type Result,
   type RunId,
@@ -143,16 +142,13 @@ export class RunRecords {
   }
 
   #load(run: RunId): Load {
-    return async (id: ObjectId) => {
-      const object = await this.#host.trail.run(run).object(id)
-      await this.#release(run)
+    const { trail, isActive } = this.#host
+    return async id => {
+      const object = await trail.run(run).object(id)
+      // Nothing of a run that is not at work stays in memory.
+      if (!isActive(run)) await trail.release(run)
       return object?.value
     }
-  }
-
-  /** Nothing of a run that is not at work stays in memory. */
-  async #release(run: RunId): Promise<void> {
-    if (!this.#host.isActive(run)) await this.#host.trail.release(run)
   }
 }
 

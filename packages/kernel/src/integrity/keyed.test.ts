@@ -25,7 +25,7 @@ import { kernelLimits } from '../limits.ts'
 import { newRun } from '../run/run.ts'
 import { gateOf } from '../testing/conflicts.ts'
 import { type Fixture, type FixtureOptions, fixture, refused } from '../testing/fixture.ts'
-import { MemoryStates } from '../testing/states.ts'
+import { MemoryStates } from '../testing/host.ts'
 import { keyedProofs, PROOF_ALGORITHM } from './keyed.ts'
 import { violationOf } from './proofs.ts'
 

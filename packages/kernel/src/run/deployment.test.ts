@@ -20,9 +20,8 @@ import type { Transport } from '../runtime/actor/transport.ts'
 import { Runtime } from '../runtime/runtime.ts'
 import type { RuntimeOptions } from '../runtime/runtime-options.ts'
 import { type Fixture, fixture } from '../testing/fixture.ts'
-import { EVERYBODY } from '../testing/guards.ts'
+import { EVERYBODY, MemoryStates } from '../testing/host.ts'
 import { temporaryProfile } from '../testing/profile.ts'
-import { MemoryStates } from '../testing/states.ts'
 import { deploymentModel } from './deployment.ts'
 
 const SECRET = new Uint8Array(32).fill(3)

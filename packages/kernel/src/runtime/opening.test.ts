@@ -17,7 +17,7 @@ import { openMemoryStore, type StoredEntry, tamper } from '@parley/trail/testing
 import { expect, onTestFinished, test } from 'vitest'
 import { type Fixture, type FixtureOptions, fixture, withWorker } from '../testing/fixture.ts'
 import { rewrite } from '../testing/foreign.ts'
-import { GUARDS } from '../testing/guards.ts'
+import { GUARDS } from '../testing/host.ts'
 import { temporaryProfile } from '../testing/profile.ts'
 import { replay } from './actor/recover.ts'
 import type { AgentHandle } from './handle/agent.ts'

@@ -6,7 +6,7 @@ import { unwrap } from '@parley/core'
 import { openTrail } from '@parley/trail'
 import type { AgentHandle } from '../runtime/handle/agent.ts'
 import { Runtime } from '../runtime/runtime.ts'
-import { GUARDS } from './guards.ts'
+import { GUARDS } from './host.ts'
 
 const [profile, count] = process.argv.slice(2)
 let left = Number(count)

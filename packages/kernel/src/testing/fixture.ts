@@ -25,7 +25,7 @@ import type { Notice } from '../runtime/notice.ts'
 import { Runtime } from '../runtime/runtime.ts'
 import type { RuntimeOptions } from '../runtime/runtime-options.ts'
 import type { WorkspaceDraft } from '../workspace/create.ts'
-import { GUARDS } from './guards.ts'
+import { GUARDS } from './host.ts'
 import { aboutOutage, contains, Names, type Row } from './rows.ts'
 
 export type { Row } from './rows.ts'

@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { findMarked } from '@parley/agents'
+import { findMarked } from '@parley/agents/testing'
 import { connectClient, connectUnix } from '@parley/call'
 import { SystemClock, unwrap } from '@parley/core'
 import { dialCall, LinkClient, loadIdentity, parseAddress, ping } from '@parley/link'

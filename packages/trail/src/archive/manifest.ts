@@ -25,51 +25,45 @@ const ListedObject = Type.Object({
   blob: Type.Union([Hash, Type.Null()]),
 })
 
-const ManifestSchema = Type.Object(
-  {
-    version: Type.Literal(2),
-    /** `workspace`: what compaction took of one workspace (W-TRAIL-27); `run`: all else of a run, as logged. */
-    kind: Type.Union([Type.Literal('workspace'), Type.Literal('run')]),
-    tier: Type.Union([Type.Literal('warm'), Type.Literal('cold')]),
-    run: idOf<RunId>(),
-    workspace: Type.Union([idOf<WorkspaceId>(), Type.Null()]),
-    /** The archive's number, unique in its trail; its file is `<number>.zst`. */
-    archive: Seq,
-    /** When it came into its tier. */
-    archived_at: Time,
-    /** Hash over the entries' local hashes by `seq` (W-TRAIL-27); a system-level entry counts with its global one. */
-    archive_hash: Hash,
-    /** Bytes of the records before compression, and the SHA-256 of the compressed file where it is known. */
-    bytes: Count,
-    sha256: Type.Union([Hash, Type.Null()]),
-    /** Deleted after its retention. That counts once the records are gone, see `asFound`. */
-    deleted: Type.Boolean(),
-    /** The newest entry of the run that was known when this was written. */
-    head: Type.Union([Type.Object({ seq: Count, hash: Hash }), Type.Null()]),
-    /** Of a `run` archive: whatever the run has before this point is in archives, see RunPoint. */
-    until: Type.Union([Type.Object({ seq: Count, objects: Count }), Type.Null()]),
-    entries: Type.Array(Listed),
-    objects: Type.Array(ListedObject),
-  },
-  closed,
-)
+const ManifestSchema = closed({
+  version: Type.Literal(2),
+  /** `workspace`: what compaction took of one workspace (W-TRAIL-27); `run`: all else of a run, as logged. */
+  kind: Type.Union([Type.Literal('workspace'), Type.Literal('run')]),
+  tier: Type.Union([Type.Literal('warm'), Type.Literal('cold')]),
+  run: idOf<RunId>(),
+  workspace: Type.Union([idOf<WorkspaceId>(), Type.Null()]),
+  /** The archive's number, unique in its trail; its file is `<number>.zst`. */
+  archive: Seq,
+  /** When it came into its tier. */
+  archived_at: Time,
+  /** Hash over the entries' local hashes by `seq` (W-TRAIL-27); a system-level entry counts with its global one. */
+  archive_hash: Hash,
+  /** Bytes of the records before compression, and the SHA-256 of the compressed file where it is known. */
+  bytes: Count,
+  sha256: Type.Union([Hash, Type.Null()]),
+  /** Deleted after its retention. That counts once the records are gone, see `asFound`. */
+  deleted: Type.Boolean(),
+  /** The newest entry of the run that was known when this was written. */
+  head: Type.Union([Type.Object({ seq: Count, hash: Hash }), Type.Null()]),
+  /** Of a `run` archive: whatever the run has before this point is in archives, see RunPoint. */
+  until: Type.Union([Type.Object({ seq: Count, objects: Count }), Type.Null()]),
+  entries: Type.Array(Listed),
+  objects: Type.Array(ListedObject),
+})
 export type Manifest = Static<typeof ManifestSchema>
 
 /** As archives were described before runs had files: entries of one workspace in the cold tier. */
-const FirstManifest = Type.Object(
-  {
-    version: Type.Literal(1),
-    run: idOf<RunId>(),
-    workspace: idOf<WorkspaceId>(),
-    archive: Seq,
-    archived_at: Time,
-    archive_hash: Hash,
-    bytes: Count,
-    deleted: Type.Boolean(),
-    entries: Type.Array(Type.Object({ ...listed, local_hash: Hash }), { minItems: 1 }),
-  },
-  closed,
-)
+const FirstManifest = closed({
+  version: Type.Literal(1),
+  run: idOf<RunId>(),
+  workspace: idOf<WorkspaceId>(),
+  archive: Seq,
+  archived_at: Time,
+  archive_hash: Hash,
+  bytes: Count,
+  deleted: Type.Boolean(),
+  entries: Type.Array(Type.Object({ ...listed, local_hash: Hash }), { minItems: 1 }),
+})
 
 const shape = compile(ManifestSchema)
 const firstShape = compile(FirstManifest)

@@ -1,6 +1,6 @@
 // One row of the event registry (wacp-mechanisms 1.5) and the vocabulary of its columns "filed under" and "actor".
 import type { Type } from '@parley/core'
-import { closed } from './fields.ts'
+import { closed } from '../shapes.ts'
 
 export type ActorKind = 'system' | 'role' | 'user' | 'protocol' | 'fallback'
 

@@ -1,13 +1,12 @@
 // The field types of event bodies (wacp-mechanisms 1.5; W-CLOCK-04, -08). Checks are cheap: every append runs them.
 import { limits, type Static, type TSchema, Type } from '@parley/core'
+import { closed } from '../shapes.ts'
 import { bodyLimits } from './limits.ts'
 
 export const oneOf = <const Values extends string[]>(values: readonly [...Values]) => Type.Enum(values)
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()])
 export const optional = <S extends TSchema>(schema: S) => Type.Optional(schema)
 export const listOf = <S extends TSchema>(schema: S) => Type.Array(schema, { maxItems: bodyLimits.listItems })
-export const closed = <F extends Type.TProperties>(fields: F, options: Type.TObjectOptions = {}) =>
-  Type.Object(fields, { ...options, additionalProperties: false })
 
 export const Flag = Type.Boolean()
 

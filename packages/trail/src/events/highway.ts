@@ -1,12 +1,12 @@
 // Human highway events (wacp-mechanisms 1.5.8): gates, injection, escalation.
 import { Type } from '@parley/core'
+import { closed } from '../shapes.ts'
 import { event, fallback, protocol, under, user } from './definition.ts'
 import {
   Amount,
   Budget,
   Claim,
   Count,
-  closed,
   Duration,
   Flag,
   Id,

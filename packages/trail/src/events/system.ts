@@ -1,9 +1,9 @@
 // Recovery, security and trail events (wacp-mechanisms 1.5.9).
+import { closed } from '../shapes.ts'
 import { caller, event, none, protocol } from './definition.ts'
 import {
   Claim,
   Count,
-  closed,
   Digest,
   Duration,
   Id,

@@ -1,5 +1,6 @@
 // Workspace events (wacp-mechanisms 1.5.1): creation, state, budget, migration, suspension, conflict, ownership.
 import { Type } from '@parley/core'
+import { closed } from '../shapes.ts'
 import {
   type ActorKind,
   anyone,
@@ -16,7 +17,6 @@ import {
   AgentId,
   Amount,
   Budget,
-  closed,
   Duration,
   Flag,
   Id,

@@ -29,58 +29,46 @@ export type ExportContent = (typeof EXPORT_CONTENTS)[number]
 
 const Id = Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\x21-\\x7e]+$' })
 
-const ExportHeaderSchema = Type.Object(
-  {
-    format: Type.Literal(EXPORT_FORMAT),
-    run: Type.Unsafe<RunId>(Id),
-    /** Up to where: the newest entry when the export began. */
-    head: Type.Object({ seq: Seq, hash: Hash }, closed),
-    content: Type.Enum([...EXPORT_CONTENTS]),
-    exported_at: Time,
-    /** Every key that may have signed, with how each came after the one before it. */
-    keys: Type.Array(TrailKeySchema, { maxItems: 2 * trailLimits.keys }),
-  },
-  closed,
-)
+const ExportHeaderSchema = closed({
+  format: Type.Literal(EXPORT_FORMAT),
+  run: Type.Unsafe<RunId>(Id),
+  /** Up to where: the newest entry when the export began. */
+  head: closed({ seq: Seq, hash: Hash }),
+  content: Type.Enum([...EXPORT_CONTENTS]),
+  exported_at: Time,
+  /** Every key that may have signed, with how each came after the one before it. */
+  keys: Type.Array(TrailKeySchema, { maxItems: 2 * trailLimits.keys }),
+})
 export type ExportHeader = Static<typeof ExportHeaderSchema>
 
 const BridgesSchema = Type.Array(
-  Type.Object(
-    {
-      seq: Seq,
-      id: Type.Unsafe<EntryId>(Id),
-      timestamp: Time,
-      workspace: Type.Union([Type.Unsafe<WorkspaceId>(Id), Type.Null()]),
-      hash: Hash,
-      local_hash: Type.Union([Hash, Type.Null()]),
-    },
-    closed,
-  ),
+  closed({
+    seq: Seq,
+    id: Type.Unsafe<EntryId>(Id),
+    timestamp: Time,
+    workspace: Type.Union([Type.Unsafe<WorkspaceId>(Id), Type.Null()]),
+    hash: Hash,
+    local_hash: Type.Union([Hash, Type.Null()]),
+  }),
   { minItems: 1 },
 )
 export type Bridges = Static<typeof BridgesSchema>
 
-const ExportEndSchema = Type.Object(
-  {
-    entries: Count,
-    /** Entries that were deleted after their retention; they are among `entries`. */
-    bridged: Count,
-    objects: Count,
-    bytes: Count,
-    left_out: Type.Object({ objects: Count, bytes: Count }, closed),
-  },
-  closed,
-)
+const ExportEndSchema = closed({
+  entries: Count,
+  /** Entries that were deleted after their retention; they are among `entries`. */
+  bridged: Count,
+  objects: Count,
+  bytes: Count,
+  left_out: closed({ objects: Count, bytes: Count }),
+})
 export type ExportEnd = Static<typeof ExportEndSchema>
 
-const ExportSealSchema = Type.Object(
-  {
-    digest: Hash,
-    signer: Type.Union([PublicKey, Type.Null()]),
-    signature: Type.Union([Signature, Type.Null()]),
-  },
-  closed,
-)
+const ExportSealSchema = closed({
+  digest: Hash,
+  signer: Type.Union([PublicKey, Type.Null()]),
+  signature: Type.Union([Signature, Type.Null()]),
+})
 export type ExportSeal = Static<typeof ExportSealSchema>
 
 export const headerShape = compile(ExportHeaderSchema)

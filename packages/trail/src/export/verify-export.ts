@@ -7,6 +7,7 @@ import {
   ParleyError,
   type RunId,
   type Timestamp,
+  type Validator,
   type WorkspaceId,
 } from '@parley/core'
 import { fingerprint } from '@parley/keys'
@@ -124,11 +125,7 @@ export async function openExport(source: ByteSource): Promise<OpenedExport> {
   throw new ParleyError('export_unreadable', message)
 }
 
-interface Shape<T> {
-  is(value: unknown): value is T
-}
-
-function parsed<T>({ kind, content }: ExportPart, wanted: number, shape: Shape<T>): T | undefined {
+function parsed<T>({ kind, content }: ExportPart, wanted: number, shape: Validator<T>): T | undefined {
   if (kind !== wanted || content === undefined) return undefined
   try {
     const text = content.toString('utf8')
@@ -276,14 +273,13 @@ class Examination {
 
   #checkSeal(part: ExportPart): void {
     const seal = part.raw ? parsed(part, PART.seal, sealShape) : undefined
-    if (seal) this.#sealedBy(seal, part.before)
-    else this.problem('The seal of the file cannot be read.')
-  }
-
-  #sealedBy(seal: ExportSeal, before: string): void {
+    if (!seal) {
+      this.problem('The seal of the file cannot be read.')
+      return
+    }
     this.#seal = seal
     const { digest, signer, signature } = seal
-    if (digest !== before) this.problem('The file is not the one that was sealed: its digest does not match.')
+    if (digest !== part.before) this.problem('The file is not the one that was sealed: its digest does not match.')
     if (signer === null || signature === null) {
       if (this.#options.keys) this.problem('The file is not sealed: nobody vouches for its head and its content.')
       return

@@ -112,16 +112,12 @@ class Records {
         this.#seq = record.seq
         this.#add(record)
       }
-      if (this.#full) yield await this.#flush()
+      if (this.#bytes >= trailLimits.exportChunkBytes) yield await this.#flush()
       if (this.#seq >= head.seq) break
     }
     // What ends with entries that are gone has nothing behind them.
     if (this.#seq < head.seq) yield* this.#bridge(head.seq + 1)
     if (this.#waiting.length > 0) yield await this.#flush()
-  }
-
-  get #full(): boolean {
-    return this.#bytes >= trailLimits.exportChunkBytes
   }
 
   /** False for an object that is left out. */

@@ -11,23 +11,20 @@ import { closed, Hash, idOf, readJson, Seq, Time } from '../shapes.ts'
 
 export const IMPORTS = 'imports'
 
-const ImportRecordSchema = Type.Object(
-  {
-    version: Type.Literal(1),
-    /** `pending`: nothing of it counts, and the next opening removes it. `done`: all of it counts. */
-    state: Type.Enum(['pending', 'done']),
-    run: idOf<RunId>(),
-    head: Type.Object({ seq: Seq, hash: Hash }, closed),
-    content: Type.Enum([...EXPORT_CONTENTS]),
-    exported_at: Time,
-    imported_at: Time,
-    /** The key that has sealed the file. */
-    from: Type.String({ minLength: 44, maxLength: 44 }),
-    /** The keys that may have signed the run; for this run, and for no other. */
-    keys: Type.Array(TrailKeySchema, { maxItems: 4 * trailLimits.keys }),
-  },
-  closed,
-)
+const ImportRecordSchema = closed({
+  version: Type.Literal(1),
+  /** `pending`: nothing of it counts, and the next opening removes it. `done`: all of it counts. */
+  state: Type.Enum(['pending', 'done']),
+  run: idOf<RunId>(),
+  head: closed({ seq: Seq, hash: Hash }),
+  content: Type.Enum([...EXPORT_CONTENTS]),
+  exported_at: Time,
+  imported_at: Time,
+  /** The key that has sealed the file. */
+  from: Type.String({ minLength: 44, maxLength: 44 }),
+  /** The keys that may have signed the run; for this run, and for no other. */
+  keys: Type.Array(TrailKeySchema, { maxItems: 4 * trailLimits.keys }),
+})
 export type ImportRecord = Static<typeof ImportRecordSchema>
 
 const shape = compile(ImportRecordSchema)

@@ -2,19 +2,16 @@
 import { compile, ParleyError, type Static, type Timestamp, Type } from '@parley/core'
 import { trailLimits } from '../limits.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
-import { type TrailKey, TrailKeySchema } from '../shapes.ts'
+import { closed, type TrailKey, TrailKeySchema } from '../shapes.ts'
 
 const FILE = 'keys.json'
 
-const RingSchema = Type.Object(
-  {
-    version: Type.Literal(2),
-    keys: Type.Array(TrailKeySchema, { maxItems: trailLimits.keys }),
-    /** Keys whose rotation is not on record in the trail yet. */
-    unrecorded: Type.Array(Type.String(), { maxItems: trailLimits.keys }),
-  },
-  { additionalProperties: false },
-)
+const RingSchema = closed({
+  version: Type.Literal(2),
+  keys: Type.Array(TrailKeySchema, { maxItems: trailLimits.keys }),
+  /** Keys whose rotation is not on record in the trail yet. */
+  unrecorded: Type.Array(Type.String(), { maxItems: trailLimits.keys }),
+})
 type Ring = Static<typeof RingSchema>
 
 const shape = compile(RingSchema)

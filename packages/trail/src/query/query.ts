@@ -13,6 +13,7 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { trailLimits } from '../limits.ts'
+import { closed } from '../shapes.ts'
 import type { BodyFilter, StoreFilter, WorkspaceSpan } from '../store/store.ts'
 import type { Access } from './access.ts'
 import type { RunModel, WorkspaceFacts } from './model.ts'
@@ -20,49 +21,40 @@ import type { RunModel, WorkspaceFacts } from './model.ts'
 const Scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()])
 const Name = Type.String({ minLength: 1, maxLength: 256 })
 
-export const TrailFilterSchema = Type.Object(
-  {
-    /** `local` shows the hashes of the workspace's own chain and needs exactly one workspace. */
-    scope: Type.Optional(Type.Union([Type.Literal('local'), Type.Literal('global')])),
-    workspace: Type.Optional(Type.Union([Name, Type.Array(Name, { minItems: 1, maxItems: 256 })])),
-    actor: Type.Optional(Name),
-    role: Type.Optional(Name),
-    event_type: Type.Optional(Type.Union([Name, Type.Array(Name, { minItems: 1, maxItems: 72 })])),
-    from: Type.Optional(Type.String()),
-    to: Type.Optional(Type.String()),
-    /** Dotted paths below the body: `{ "to_state": "failed" }`. */
-    body: Type.Optional(Type.Record(Type.String(), Scalar)),
-    originator: Type.Optional(Name),
-    owner: Type.Optional(Name),
-    group: Type.Optional(Name),
-  },
-  { additionalProperties: false },
-)
+export const TrailFilterSchema = closed({
+  /** `local` shows the hashes of the workspace's own chain and needs exactly one workspace. */
+  scope: Type.Optional(Type.Union([Type.Literal('local'), Type.Literal('global')])),
+  workspace: Type.Optional(Type.Union([Name, Type.Array(Name, { minItems: 1, maxItems: 256 })])),
+  actor: Type.Optional(Name),
+  role: Type.Optional(Name),
+  event_type: Type.Optional(Type.Union([Name, Type.Array(Name, { minItems: 1, maxItems: 72 })])),
+  from: Type.Optional(Type.String()),
+  to: Type.Optional(Type.String()),
+  /** Dotted paths below the body: `{ "to_state": "failed" }`. */
+  body: Type.Optional(Type.Record(Type.String(), Scalar)),
+  originator: Type.Optional(Name),
+  owner: Type.Optional(Name),
+  group: Type.Optional(Name),
+})
 export type TrailFilter = Static<typeof TrailFilterSchema>
 
-const TrailQuerySchema = Type.Object(
-  {
-    ...TrailFilterSchema.properties,
-    /** The cursor of the page before: only entries behind it in the chosen order. */
-    after: Type.Optional(Type.Integer({ minimum: 0 })),
-    order: Type.Optional(Type.Union([Type.Literal('ascending'), Type.Literal('descending')])),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: trailLimits.pageEntries })),
-  },
-  { additionalProperties: false },
-)
+const TrailQuerySchema = closed({
+  ...TrailFilterSchema.properties,
+  /** The cursor of the page before: only entries behind it in the chosen order. */
+  after: Type.Optional(Type.Integer({ minimum: 0 })),
+  order: Type.Optional(Type.Union([Type.Literal('ascending'), Type.Literal('descending')])),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: trailLimits.pageEntries })),
+})
 export type TrailQuery = Static<typeof TrailQuerySchema>
 
-const AGGREGATE_DIMENSIONS = ['workspace', 'actor', 'role', 'event_type', 'originator', 'owner', 'group'] as const
+const AGGREGATE_DIMENSIONS = ['workspace', 'actor', 'role', 'event_type', 'originator', 'owner', 'group']
 
-const TrailAggregateSchema = Type.Object(
-  {
-    filter: TrailFilterSchema,
-    /** One dimension, or `body.` and a path. */
-    group: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-    sum: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-  },
-  { additionalProperties: false },
-)
+const TrailAggregateSchema = closed({
+  filter: TrailFilterSchema,
+  /** One dimension, or `body.` and a path. */
+  group: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+  sum: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+})
 export type TrailAggregate = Static<typeof TrailAggregateSchema>
 
 const queryShape = compile(TrailQuerySchema)
@@ -79,15 +71,10 @@ export function parseAggregate(query: unknown): Result<TrailAggregate> {
   const parsed = aggregateShape.check(query, 'invalid_query')
   if (!parsed.ok) return parsed
   const { group, filter } = parsed.value
-  if (
-    group !== undefined &&
-    !group.startsWith('body.') &&
-    !(AGGREGATE_DIMENSIONS as readonly string[]).includes(group)
-  ) {
+  if (group !== undefined && !group.startsWith('body.') && !AGGREGATE_DIMENSIONS.includes(group))
     return err(
       invalidQuery(`cannot group by '${group}': name one of ${AGGREGATE_DIMENSIONS.join(', ')} or body.<path>`),
     )
-  }
   const problem = problemOf(filter)
   return problem ? err(problem) : parsed
 }

@@ -90,6 +90,8 @@ export interface RunMetrics extends View {
 
 const DONE: ReadonlySet<string> = new Set(['completed', 'integrated'])
 
+const LINKS: TrailFilter = { event_type: [...LINKED_EVENTS, 'recovery_completed'] }
+
 async function runOverview(run: RunTrail, reader: TrailReader = RUNTIME): Promise<Result<RunOverview>> {
   const found = await gather(run, reader, {
     event_type: [
@@ -134,9 +136,7 @@ async function workspaceTimeline(
 }
 
 async function messageFlow(run: RunTrail, reader: TrailReader = RUNTIME): Promise<Result<MessageFlow>> {
-  const found = await gather(run, reader, {
-    event_type: [...LINKED_EVENTS, 'recovery_completed'],
-  })
+  const found = await gather(run, reader, LINKS)
   if (!found.ok) return found
   const edges = new Map<string, MessageEdge>()
   for (const entry of found.value) {
@@ -178,8 +178,7 @@ async function highwayActivity(
 ): Promise<Result<HighwayView>> {
   const found = await gather(run, reader, user === undefined ? {} : { actor: user })
   if (!found.ok) return found
-  const linked =
-    user === undefined ? found : await gather(run, reader, { event_type: [...LINKED_EVENTS, 'recovery_completed'] })
+  const linked = user === undefined ? found : await gather(run, reader, LINKS)
   if (!linked.ok) return linked
   const roles = await rolesOf(run)
   const entries = found.value.filter(entry => HIGHWAY_EVENTS.includes(entry.event_type) || isHuman(entry.actor, roles))

@@ -164,21 +164,13 @@ export class RunVerifier {
     const { seq } = stored
     if (seq === this.#seq + 1) {
       if (prev === this.#hash) return true
-      return this.#bad(
-        stored,
-        'spliced',
-        `does not follow entry ${this.#seq}: one of the two was put there later`,
-        this.#hash,
-        prev,
-      )
+      const what = `does not follow entry ${this.#seq}: one of the two was put there later`
+      return this.#bad(stored, 'spliced', what, this.#hash, prev)
     }
     if (seq > this.#seq) {
-      const what =
-        seq === this.#seq + 2
-          ? `follows a gap: entry ${seq - 1} is missing`
-          : `follows a gap: entries ${this.#seq + 1} to ${seq - 1} are missing`
+      const gap = seq === this.#seq + 2 ? `entry ${seq - 1} is` : `entries ${this.#seq + 1} to ${seq - 1} are`
       this.#gaps.set(this.#seq + 1, seq)
-      return this.#bad(stored, 'missing', what, this.#hash, prev)
+      return this.#bad(stored, 'missing', `follows a gap: ${gap} missing`, this.#hash, prev)
     }
     const displaced = this.#gaps.get(seq)
     if (displaced !== undefined) {
@@ -201,13 +193,8 @@ export class RunVerifier {
     if (tail.workspace === null) return true
     const local = sha256(localView(tail, this.#locals.get(tail.workspace) ?? null))
     if (local === tail.localHash) return true
-    return this.#bad(
-      stored,
-      'edited',
-      `does not match the local trail of ${tail.workspace}`,
-      tail.localHash ?? 'none',
-      local,
-    )
+    const what = `does not match the local trail of ${tail.workspace}`
+    return this.#bad(stored, 'edited', what, tail.localHash ?? 'none', local)
   }
 
   /** Step 5. */
@@ -220,13 +207,8 @@ export class RunVerifier {
     if (this.#options.skipSignatures) return true
     const { trusted } = this.#options
     if (trusted && !trusted.has(stored.signer)) {
-      return this.#bad(
-        stored,
-        'signature',
-        'is signed with a key that is not known',
-        [...trusted].join(' '),
-        stored.signer,
-      )
+      const what = 'is signed with a key that is not known'
+      return this.#bad(stored, 'signature', what, [...trusted].join(' '), stored.signer)
     }
     const vouched = stored.seq < (this.#options.signaturesFrom ?? 0)
     if (!vouched && !signatureValid(stored.signer, stored.hash, stored.signature)) {

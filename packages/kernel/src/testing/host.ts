@@ -1,7 +1,14 @@
-// State caches for tests: kept in memory, with everything that was ever saved.
+// What a host gives its runtime, for tests that are about something else: guards, and a state cache in memory.
 import type { RunId } from '@parley/core'
 import type { StateCacheStore } from '@parley/trail'
+import type { UserDirectory } from '../batch.ts'
 
+/** Everybody is known and may do everything. */
+export const EVERYBODY: UserDirectory = { stateOf: () => 'active', holds: () => true }
+
+export const GUARDS = { secret: new Uint8Array(32).fill(42), users: EVERYBODY } as const
+
+/** Keeps everything that was ever saved. */
 export class MemoryStates implements StateCacheStore {
   readonly kept = new Map<RunId, Uint8Array>()
   readonly saved: { readonly run: RunId; readonly content: Uint8Array }[] = []
