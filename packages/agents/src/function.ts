@@ -1,5 +1,4 @@
 // The `function` adapter: a turn is a call of a function in this process, for embedding and for tests.
-
 import { type Clock, ParleyError, SystemClock, type TurnEvent, type TurnInput, type TurnResult } from '@parley/core'
 import type { MeteredAdapter } from './metering.ts'
 import { aborted, failed, makeAdapter, type Turn, type TurnEnd } from './turn.ts'

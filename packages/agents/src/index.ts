@@ -1,5 +1,4 @@
 // The public names of @parley/agents.
-
 export { commandText } from './command/command-text.ts'
 export type { CommandSettings } from './command/config.ts'
 export { missingProgram, type ProgramPlace } from './command/find-program.ts'

@@ -1,5 +1,4 @@
 // Every bound of the adapters, by name. What a configuration may change is in `agentDefaults`.
-
 export const agentLimits = {
   /** Parts of one command line, and characters of each before its placeholders are filled in. */
   commandParts: 256,

@@ -1,5 +1,4 @@
 // What a turn cost: `Usage` is what an agent's output tells about itself, `TurnMeter` is what the adapter measured.
-
 import type { AgentAdapter, TurnEvent, TurnInput, TurnResult, Usage } from '@parley/core'
 
 /** Measured for every turn, whatever the agent says. */

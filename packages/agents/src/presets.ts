@@ -1,6 +1,5 @@
 // Ready configurations for command line agents: how each is run without a terminal in a folder in which it may edit,
 // what its output looks like, and what it needs. No preset switches an agent's own safeguards off: `args` can.
-
 import type { AgentNeeds } from '@parley/core'
 
 export const presetNames = ['claude', 'codex', 'gemini', 'opencode', 'qwen'] as const

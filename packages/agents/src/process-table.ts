@@ -1,6 +1,5 @@
 // The machine's processes with the turn that each belongs to: from /proc on Linux, from `ps` on macOS. Elsewhere the
 // table is empty, and only what an adapter started itself can be ended.
-
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { agentDefaults, agentLimits } from './limits.ts'

@@ -1,7 +1,6 @@
 // Finding and ending the processes of turns. A turn's processes are those that carry its marker in their environment,
 // those of the group and session that it began, and the children of all of these. The caller and its own ancestors are
 // never among them.
-
 import { type Clock, ParleyError, SystemClock, type TurnInput } from '@parley/core'
 import { agentDefaults, agentLimits } from './limits.ts'
 import { type ProcessEntry, readProcesses } from './process-table.ts'

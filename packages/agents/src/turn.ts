@@ -1,6 +1,5 @@
 // What every adapter here shares: the life of a turn between `takeTurn` and its one result. Abort, close, the rules
 // of `emit` and the measuring are here; how the turn is taken is the adapter's own.
-
 import {
   type Clock,
   durationMs,

@@ -1,5 +1,4 @@
 // The public names of @parley/call/browser, without Node.js: what a page needs to connect, to call, and to be called.
-
 export { connectClient } from './client.ts'
 export { CallError } from './error.ts'
 export { WEBSOCKET_PATH } from './limits.ts'

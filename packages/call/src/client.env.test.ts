@@ -1,6 +1,5 @@
 // A client beyond its calls by name: what its handlers reach, one-way events, operations as members of it, and clients
 // and servers in processes of their own. Calls by name are in client.worker.test.ts.
-
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'

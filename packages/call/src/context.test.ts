@@ -1,6 +1,5 @@
 // What a handler is given (CALL-CTX, CALL-ENV-04), and that what a request started ends with it, over a link as in the
 // same process (CALL-T69, CALL-SUB-05).
-
 import { ManualClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { OperationContext } from './context.ts'

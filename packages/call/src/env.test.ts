@@ -1,6 +1,5 @@
 // Calls through env (CALL-ENV), and when a request must be done (CALL-CTX-01, CALL-CTX-03) on this node and on all that
 // it calls. That where an operation runs is a matter of assembly is tested in env.path.test.ts.
-
 import { ManualClock, type Ticks } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { OperationContext } from './context.ts'

@@ -1,5 +1,4 @@
 // Calling operations from code (CALL-ENV): one `invoke` for every path; assembly decides where an operation runs.
-
 import { type Clock, type OperationType, SystemClock } from '@parley/core'
 import { expiryOf, subscriptionExpiry } from './call-options.ts'
 import type { AbortPolicy, CallContext } from './context.ts'

@@ -1,5 +1,4 @@
 // The public names of @parley/call. A page imports from browser.ts.
-
 export type { CallOptions } from './call-options.ts'
 export type { ClientCallOptions, ClientSubscribeOptions } from './client/options.ts'
 export { type CallMembers, type Given, pathProxy, type StreamMembers } from './client/path-proxy.ts'

@@ -1,5 +1,4 @@
 // Every bound of the call protocol (call-requirements 0.3), by name.
-
 export const callLimits = {
   /** Bytes of one frame's body; a link may set less. */
   frameBytes: 67_108_864,

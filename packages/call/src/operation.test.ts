@@ -1,6 +1,5 @@
 // What callers and handlers hand each other: operations and their types, paths, tokens, errors on their way
 // (CALL-ERR-01, -02, CALL-EVT-07), and the names that are for pages.
-
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { ManualClock, type Principal, type Ticks, Type } from '@parley/core'
 import { expect, expectTypeOf, test } from 'vitest'

@@ -1,5 +1,4 @@
 // Running a local operation for a request, from a link or from an env: the same checks in the same order (CALL-REG-04).
-
 import { CallContext } from './context.ts'
 import { type Binding, type BoundCall, type EnvAssembly, failed, unknownOperation, wrongType } from './env.ts'
 import { CallError } from './error.ts'

@@ -1,6 +1,5 @@
 // Subscriptions whose ends do not keep pace: both kinds of back-pressure (CALL-SUB-03, -04), and operations of which
 // nobody knows whether they stream (CALL-SUB-07).
-
 import { duplexPair } from 'node:stream'
 import { ManualClock } from '@parley/core'
 import { expect, test } from 'vitest'

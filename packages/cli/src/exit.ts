@@ -1,5 +1,4 @@
 // Exit codes: stable, documented in docs/guide/getting-started.md.
-
 export const EXIT = {
   done: 0,
   failed: 1,

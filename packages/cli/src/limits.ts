@@ -1,5 +1,4 @@
 // The bounds of the command: what it shows, how often it draws, how long it waits.
-
 export const cliLimits = {
   /** Milliseconds in which work that is asked to finish may do so: a day. */
   graceMs: 24 * 60 * 60_000,

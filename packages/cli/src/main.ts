@@ -1,5 +1,4 @@
 // From a command line to an exit code: parses, runs the command, shows errors. Nothing below it ends the process.
-
 import type { ConnectChoice, Context, Environment, GlobalFlags, Table } from './command.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { asFailure, type Failure, failureJson, failureLines } from './failure.ts'

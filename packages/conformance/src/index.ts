@@ -1,6 +1,5 @@
 // The public names of @parley/conformance: what a host implements, what a scenario is told, and how both are brought
 // together.
-
 export { type Claim, claimOf } from './claim.ts'
 export { type Delivery, type Fate, type Faults, NotTested, type StoredRecord } from './faults.ts'
 export {

@@ -1,6 +1,5 @@
 // The closed registry of event types with the fields that each body must have (wacp-mechanisms 1.5). Optional fields
 // are not listed.
-
 export const REGISTRY: Readonly<Record<string, readonly string[] | undefined>> = {
   workspace_created: [
     'workspace_id',

@@ -1,5 +1,4 @@
 // The scenarios: each is a row of a sheet, told to a kit. Files in scenarios/ register theirs by being imported.
-
 import type { RunDraft } from './drafts.ts'
 import type { Level, Setup } from './host.ts'
 import type { Kit } from './kit.ts'

@@ -1,5 +1,4 @@
 // The public names of @parley/coordinator.
-
 export type {
   AgentVerbs,
   Coordination,

@@ -1,5 +1,4 @@
 // Every bound of the coordinator, by name.
-
 export const coordinatorLimits = {
   /** Characters of an intent. */
   intentLength: 65_536,

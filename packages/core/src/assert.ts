@@ -1,5 +1,4 @@
 // Statements that must hold. A failure is a defect in Parley, never a fault of its input.
-
 import { ParleyError } from './error.ts'
 
 /** Ends a `switch` over a closed set: a member without a case does not compile. */

@@ -1,6 +1,5 @@
 // Clocks (W-CLOCK): the interface that the shell passes in, the machine's clock, one that a test moves by hand,
 // and the guard that makes one runtime's time strictly increasing. The textual form is in timestamp.ts.
-
 import { invariant } from './assert.ts'
 import { ParleyError } from './error.ts'
 import { limits } from './limits.ts'

@@ -1,5 +1,4 @@
 // What schemas of our own code and schemas from outside have in common: Draft 2020-12 says whether they are schemas.
-
 import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js'
 import { limits } from './limits.ts'
 import { shorten } from './path.ts'

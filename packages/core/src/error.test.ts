@@ -1,5 +1,4 @@
 // Refusals, results, defects, and faults of the machine.
-
 import { describe, expect, test } from 'vitest'
 import { assertNever, invariant } from './assert.ts'
 import { asParleyError, ParleyError } from './error.ts'

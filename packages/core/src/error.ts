@@ -1,6 +1,5 @@
 // The one error type of Parley: what crosses a boundary has a stable code that programs branch on, a message
 // for people, and details that never hold secrets. Codes come from the specs; only `internal` is defined here.
-
 export interface ParleyErrorOptions {
   /** True if the same request may succeed later without being changed. Default false. */
   readonly retryable?: boolean

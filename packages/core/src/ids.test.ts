@@ -1,5 +1,4 @@
 // Ids and instants: their form, their order, and that none fits in the place of another.
-
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { type IdSource, isId, type RunId, SeededIds, SystemIds, type WorkspaceId } from './ids.ts'

@@ -1,6 +1,5 @@
 // Ids: opaque text, globally unique, ordered by time of creation inside one process (which no reader may rely
 // on, W-TRAIL-01). `<prefix>_` and 26 characters of Crockford base 32: 48 bits of milliseconds, 80 random bits.
-
 import { invariant } from './assert.ts'
 import type { Brand } from './brand.ts'
 import { limits } from './limits.ts'

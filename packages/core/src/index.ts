@@ -1,5 +1,4 @@
 // The public names of @parley/core.
-
 export { type Static, type TSchema, Type } from 'typebox'
 
 export { assertNever, invariant } from './assert.ts'

@@ -1,5 +1,4 @@
 // Bounds that several packages must agree on. A package's own queues, frames and retries are in its own limits.ts.
-
 export const limits = {
   /** Characters of an id (ASCII). */
   idLength: 64,

@@ -1,5 +1,4 @@
 // Paths into JSON values as people read them: `body.items[3].name`.
-
 import { limits } from './limits.ts'
 
 const plainKey = /^[A-Za-z_$][\w$-]*$/

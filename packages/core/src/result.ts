@@ -1,5 +1,4 @@
 // Refusals are values: what state or input may refuse returns a Result. Exceptions are for defects and broken machines.
-
 import { ParleyError, type ParleyErrorOptions } from './error.ts'
 
 export type Ok<T> = { readonly ok: true; readonly value: T }

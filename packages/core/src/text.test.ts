@@ -1,5 +1,4 @@
 // Text for people: names that were probably meant, paths, lines without escapes, globs, and YAML with places.
-
 import { posix } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,5 +1,4 @@
 // Ticks are microseconds, a timestamp has one fixed-width form (W-CLOCK-08), durations are milliseconds (W-CLOCK-04).
-
 import type { Brand } from './brand.ts'
 import { ParleyError } from './error.ts'
 

@@ -1,5 +1,4 @@
 // The public names of @parley/kernel.
-
 export type { UserDirectory } from './batch.ts'
 export { limitOf } from './budget/meter.ts'
 export type { CheckpointRecord } from './checkpoint/checkpoint.ts'

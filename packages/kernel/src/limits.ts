@@ -1,5 +1,4 @@
 // Every bound of the kernel and its runtime, by name; bounds of batches, entries and objects are the trail's.
-
 export const kernelLimits = {
   openWorkspaces: 2048,
   workspaces: 65_536,

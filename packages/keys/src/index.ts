@@ -1,5 +1,4 @@
 // The public names of @parley/keys that need no libsodium; that has an entry of its own (sodium.ts).
-
 export { fingerprint, spokenFingerprint } from './fingerprint.ts'
 export {
   newPrivatePem,

@@ -1,5 +1,4 @@
 // A public key in its one form: base64 of the 32 raw bytes of an Ed25519 key, as ALP names an identity (ALP-ID-04).
-
 export const SEED_BYTES = 32
 export const PUBLIC_KEY_BYTES = 32
 export const SIGNATURE_BYTES = 64

@@ -1,7 +1,6 @@
 // Fuzzing of whatever reads what a peer wrote (the JSON reader, the checks of a message, lines, frames, handshakes) and
 // of files of state with anything in them (ALP-ERR-05). Nothing is ever thrown, nothing that was altered passes, and a
 // short text costs no long time.
-
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ManualClock } from '@parley/core'

@@ -1,6 +1,5 @@
 // On the wire with a peer in Python, written from the protocol and not from this code: envelopes and streams, then a
 // whole profile with ask, cancel, pins and invites; both directions, both transports.
-
 import { ok, ParleyError, SystemClock } from '@parley/core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ask, cancelAsk, ping } from './client/calls.ts'

@@ -1,5 +1,4 @@
 // Every bound and every default of ALP. What the requirement sheet fixes carries its id; the rest are ours.
-
 export const linkLimits = {
   /** Levels of objects and arrays in one message. */
   nesting: 256,

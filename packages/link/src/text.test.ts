@@ -1,5 +1,4 @@
 // Whitespace, mentions, errors, and what the threat model says of them.
-
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { dispatchErrors, errorIn, LOCAL_SYMBOLS, localError, readWireError, WIRE_CODES, wireError } from './errors.ts'

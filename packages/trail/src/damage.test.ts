@@ -1,5 +1,4 @@
 // Damage at rest: what verification finds and names, for entries and for whole runs.
-
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'

@@ -1,5 +1,4 @@
 // The public names of @parley/trail.
-
 export type { TierFigures } from './archive/tier-report.ts'
 export { ContentCipher, type ContentPlace, type Sealing, sealingOf, unwrapProven } from './content/cipher.ts'
 export { HmacKey } from './content/hmac.ts'

@@ -1,6 +1,5 @@
 // Batches on their way to the store: signed on a thread of their own (W-TRAIL-15), and refused with those that build on
 // them (W-TRAIL-05).
-
 import {
   type EntryId,
   formatTimestamp,

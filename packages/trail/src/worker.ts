@@ -1,5 +1,4 @@
 // How threads of this package are started: from the file beside their starter, built or not.
-
 export function workerFile(name: string, from: string): URL {
   return new URL(`${name}.${from.endsWith('.ts') ? 'ts' : 'js'}`, from)
 }

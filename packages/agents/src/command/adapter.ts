@@ -1,5 +1,4 @@
 // The `command` adapter: a turn is one run of a program in the workspace's folder.
-
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, isAbsolute, join, resolve } from 'node:path'

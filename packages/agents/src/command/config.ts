@@ -1,5 +1,4 @@
 // The configuration of a command agent: its fields in a file, its settings as a run keeps them, and the plan of a turn.
-
 import { type AgentSettings, err, ok, type Result, type SettingsProblem, type Static, Type } from '@parley/core'
 import { agentDefaults, agentLimits } from '../limits.ts'
 import { type PresetName, presetCommand, presetNames, presets, presetVariables } from '../presets.ts'

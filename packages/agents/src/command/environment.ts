@@ -1,5 +1,4 @@
 // The environment of an agent: little by default, so that no secret leaks. Secrets are hidden in what it prints.
-
 import { agentLimits } from '../limits.ts'
 import { TURN_MARKER } from '../process-table.ts'
 

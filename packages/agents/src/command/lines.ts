@@ -1,6 +1,5 @@
 // Bytes of a pipe to lines of text: decoded piece by piece, escape sequences of terminals removed, progress that
 // overwrites itself folded, long lines cut. Any bytes are accepted.
-
 export interface LineReceiver {
   line(text: string): void
   /** The state of a line that overwrites itself, before it is overwritten. */

@@ -1,6 +1,5 @@
 // What an agent prints, as events and as the turn's answer. Standard output is text or JSON lines; standard error is
 // shown to watchers and kept for the case of a failure.
-
 import type { Clock, TurnEvent, Usage } from '@parley/core'
 import { agentLimits } from '../limits.ts'
 import { laterUsage, sameUsage } from '../metering.ts'

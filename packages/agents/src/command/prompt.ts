@@ -1,5 +1,4 @@
 // The prompt of an agent. Placeholders are filled in once: braces in a prompt are left alone.
-
 import type { TurnInput } from '@parley/core'
 
 export function promptText({ prompt, context }: Pick<TurnInput, 'prompt' | 'context'>): string {

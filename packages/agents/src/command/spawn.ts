@@ -1,6 +1,5 @@
 // One run of a program: started as the leader of its own group and session, watched, and ended whole. It returns only
 // when nothing of the run is left, or when what is left could not be ended.
-
 import type { Clock } from '@parley/core'
 import { agentDefaults } from '../limits.ts'
 import { type Ended, endTurn, signal as send } from '../processes.ts'

@@ -1,5 +1,4 @@
 // The end of a long text, in bounded memory.
-
 import { agentLimits } from '../limits.ts'
 
 export class TextTail {

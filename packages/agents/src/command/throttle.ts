@@ -1,5 +1,4 @@
 // Events for lines of output, at a pace that watchers can follow: a few in each window, the rest is counted.
-
 import type { CancelTimer, Clock, TurnEvent } from '@parley/core'
 import { agentDefaults, agentLimits } from '../limits.ts'
 import { plainText } from './lines.ts'

@@ -11,12 +11,7 @@ export interface StartedProgram {
 
 export type Exit = readonly [code: number | null, signal: NodeJS.Signals | null]
 
-export interface StartError {
-  readonly code: string | undefined
-  readonly errno: number | undefined
-  readonly syscall: string | undefined
-  readonly message: string
-}
+export type StartError = Pick<NodeJS.ErrnoException, 'code' | 'errno' | 'syscall' | 'message'>
 
 export type Question =
   | { readonly id: number; readonly collect: CollectedProgram }

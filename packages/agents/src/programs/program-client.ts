@@ -38,7 +38,7 @@ class ProgramClient {
     })
     this.#rest()
     this.#server.on('message', (answer: Answer) => this.#take(answer))
-    const ended = (cause: Pick<NodeJS.ErrnoException, 'code' | 'errno' | 'message'>) => {
+    const ended = (cause: StartError) => {
       gone()
       for (const id of [...this.#waiting.keys()]) this.#lost(id, cause)
     }
@@ -50,7 +50,8 @@ class ProgramClient {
     return new Promise(resolve => {
       this.#ask({ id: ++this.#ids, collect: program }, answer => {
         if ('end' in answer) resolve(answer.end)
-        else if ('error' in answer) resolve({ end: 'not_started', ...answer.error })
+        else if ('error' in answer)
+          resolve({ end: 'not_started', code: answer.error.code, message: answer.error.message })
         return true
       })
     })
@@ -92,7 +93,7 @@ class ProgramClient {
     })
   }
 
-  #lost(id: number, { code, errno, message }: Pick<NodeJS.ErrnoException, 'code' | 'errno' | 'message'>): void {
+  #lost(id: number, { code, errno, message }: StartError): void {
     this.#take({ id, error: { code, errno, syscall: 'spawn', message } })
   }
 

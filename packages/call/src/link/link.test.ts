@@ -1,6 +1,5 @@
 // One link: what a violation ends, events that are no calls, what link loss leaves behind, links of several streams;
 // and requests that are wrong (CALL-EVT-03), each with its own answer, which disturbs nothing else.
-
 import { ManualClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import { callLimits } from '../limits.ts'

@@ -1,6 +1,5 @@
 // The three spellings (CALL-EVT-02, -07): how requests are recognised and answered in each, how a link finds out which
 // one its peer uses, what handlers give back; and their codecs, which read whatever is written as it was meant.
-
 import { ManualClock } from '@parley/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,6 +1,5 @@
 // The three spellings of payloads in the field (CALL-EVT-02) behind one model, and how to recognize a peer's. A handler
 // answers in the profile of the request; a caller reads an answer in the profile that it asked in.
-
 import { CallError, codeOf, opsName } from '../error.ts'
 import { dottedName } from '../path.ts'
 import { envelopeText } from '../wire/envelope.ts'

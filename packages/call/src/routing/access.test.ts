@@ -1,6 +1,5 @@
 // Who may call a worker through the head and which worker answers, what a head tells of its workers and to whom
 // (CALL-ROUTE-03, CALL-DISC-01), and the fair share of a worker (CALL-ROUTE-10).
-
 import { expect, test } from 'vitest'
 import { callLimits } from '../limits.ts'
 import { OperationRegistry } from '../registry.ts'

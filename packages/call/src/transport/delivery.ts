@@ -1,6 +1,5 @@
 // How a transport brings envelopes to its receiver: from its start on, in order, not faster than consumers take them
 // while they can, and nothing after the end. Carriers differ; this does not.
-
 import { callLimits } from '../limits.ts'
 import type { Envelope, ProtocolViolation } from '../wire/envelope.ts'
 import type { Receiver } from './transport.ts'

@@ -1,6 +1,5 @@
 // Frames on a byte stream (CALL-WIRE-02 to -05): a length of four bytes, then the body. The decoder takes any chunking,
 // and looks at a length before it waits for the body or makes room for it.
-
 import { isUtf8 } from 'node:buffer'
 import { invariant } from '@parley/core'
 import { callLimits } from '../limits.ts'

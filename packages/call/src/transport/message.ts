@@ -1,6 +1,5 @@
 // One envelope as one message of bytes (CALL-TRANS-05, -06), without Node.js: with the length in front or bare. The two
 // cannot be confused: within the limit a length begins with a byte of at most 4, a JSON text never does.
-
 import { callLimits } from '../limits.ts'
 import { type Envelope, ProtocolViolation, parseEnvelope } from '../wire/envelope.ts'
 

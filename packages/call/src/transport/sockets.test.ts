@@ -1,5 +1,4 @@
 // Sockets, standard input and output of a child, and how anything that comes is delivered.
-
 import { once } from 'node:events'
 import { linkSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'

@@ -1,5 +1,4 @@
 // What both WebSocket transports share (CALL-TRANS-05, CALL-WIRE-05), without Node.js: forms, close codes, reasons.
-
 import type { Clock, Principal } from '@parley/core'
 import { CallError } from '../error.ts'
 import { callLimits } from '../limits.ts'

@@ -1,5 +1,4 @@
 // The envelope (CALL-WIRE-01) and its JSON text. Frames and messages around it are the transports' affair.
-
 import { callLimits } from '../limits.ts'
 import { tooDeep } from './json.ts'
 

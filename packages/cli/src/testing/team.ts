@@ -1,5 +1,4 @@
 // Team files whose agents are small scripts. The script reads its prompt from standard input.
-
 export function teamFile(agents: Readonly<Record<string, string>>, plan: readonly string[]): string {
   const named = Object.entries(agents).map(
     ([name, script]) => `  ${name}: { command: [sh, -c, ${JSON.stringify(script)}] }`,

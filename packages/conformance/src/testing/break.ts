@@ -1,5 +1,4 @@
 // A kernel that is broken on purpose: one place in one source file, and which scenarios must notice.
-
 export interface Break {
   /** The rule that no longer holds, for people. */
   readonly rule: string

@@ -1,6 +1,5 @@
 // The end of a run: its folders are removed, its result becomes a branch of the user's repository or a folder in the
 // run's home. All of it can be repeated.
-
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,6 +1,5 @@
 // Who judges finished work before it is merged, and the verdict. Judges are workspaces: their findings are on the
 // trail, their cost is metered, and a restart runs them again.
-
 import type { ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import type { JudgeFacts } from '../run/facts.ts'

@@ -1,6 +1,5 @@
 // Merges finished work as its task wants it (W-INT-06, -12). The trail decides first; the folders follow, again after a
 // restart, since merging twice changes nothing.
-
 import { type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
 import type { Coordinator, Delegate } from '@parley/kernel'
 import type { IntegrationStrategy } from '@parley/trail/events'

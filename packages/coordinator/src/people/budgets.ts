@@ -1,6 +1,5 @@
 // Lists and raises the budgets of a run at work. Mail into the root tells the coordinator of a new limit for later
 // attempts; the kernel raises that of work in progress.
-
 import { ok, type Result, type RunId, refuse, type WorkspaceId } from '@parley/core'
 import { kernelDefaults, limitOf, type UserHandle } from '@parley/kernel'
 import { BUDGET_DIMENSIONS, type BudgetDimension } from '@parley/trail/events'

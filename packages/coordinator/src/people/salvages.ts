@@ -1,6 +1,5 @@
 // People judge what failed work left (W-INT-18 to -20). The kernel allows it to coordinators only: a person asks the
 // coordinator, on record under their name.
-
 import { err, ok, type Result, type RunId, refuse } from '@parley/core'
 import { given } from '../given.ts'
 import { candidateOf, leftOf } from '../merge/salvaging.ts'

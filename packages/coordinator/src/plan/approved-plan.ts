@@ -1,5 +1,4 @@
 // What a person approves together with the request for a run: the plan in that request, and nothing later (§8.2).
-
 import type { ProjectedGate } from '../projection/highway.ts'
 import type { ProjectedTask } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'

@@ -1,5 +1,4 @@
 // Why a task is not tried again after its newest attempt failed: decides the next step, and tells people.
-
 import type { ProjectedTask, ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import { repeated } from '../run/breakers.ts'

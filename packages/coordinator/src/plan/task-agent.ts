@@ -1,6 +1,5 @@
 // Who does a task: the planned agent, one that took over (W-MIG-05), or the next fallback; and what an attempt that was
 // cut off during a handover leaves to the next.
-
 import type { ProjectedTask, ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import type { AgentTask, PlannedTask } from '../team/team.ts'

@@ -1,5 +1,4 @@
 // What a file may cost its reader: every bound is reached, and passed by one.
-
 import { globLimits } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { teamLimits } from './limits.ts'

@@ -1,5 +1,4 @@
 // The order of a plan: every task behind those that it needs, otherwise as in the file; and its cycles.
-
 export interface Step {
   readonly id: string
   readonly needs: readonly string[]

@@ -1,6 +1,5 @@
 // A team as a run keeps it: plain JSON with every default filled in, durations in milliseconds, sizes in bytes, the
 // plan in order.
-
 import type { AgentSettings } from '@parley/core'
 import type { TaskPriority } from '@parley/trail/events'
 import type { TeamAgent } from './agent-fields.ts'

@@ -1,6 +1,5 @@
 // Tokens of turns: the holder may act inside one workspace while that turn runs. They are derived, never stored; each
 // turn has its own epoch, so a process that outlived its turn is refused.
-
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { invariant } from '@parley/core'
 

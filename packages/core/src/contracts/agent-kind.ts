@@ -1,6 +1,5 @@
 // AgentKind: one way to be an agent. A kind is one file that exports a value of this type, and one line in the node's
 // table (`agents/kinds.ts` of @parley/node). Everything else reads the table and knows no kind by name.
-
 import type { TSchema } from 'typebox'
 import type { Result } from '../result.ts'
 import type { AgentAdapter } from './agent.ts'

@@ -1,5 +1,4 @@
 // AgentAdapter: the one way to take a turn, whatever does the thinking: a command, an endpoint, a peer, a person.
-
 import type { ParleyError } from '../error.ts'
 import type { RunId, TaskId, WorkspaceId } from '../ids.ts'
 import type { Ticks } from '../timestamp.ts'

@@ -1,5 +1,4 @@
 // OperationSpec: what a registry knows of an operation (CALL-REG-02, CALL-ACL-01). Checks and wire form are in `call`.
-
 import type { TSchema } from 'typebox'
 
 /** A query reads and may be repeated; a mutation has effects; a subscription streams. */

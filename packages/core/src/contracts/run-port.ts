@@ -1,5 +1,4 @@
 // RunPort: how link, crosstalk and alx start runs, for a principal of an IdentityProvider, without knowing the kernel.
-
 import type { EntryId, RunId, WorkspaceId } from '../ids.ts'
 import type { Result } from '../result.ts'
 import type { Ticks, Timestamp } from '../timestamp.ts'

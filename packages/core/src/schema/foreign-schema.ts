@@ -1,7 +1,6 @@
 // Schemas from outside: a peer's operation, an MCP tool, an OpenAPI document. They are compiled to code, so they
 // are bounded first. The bounds do not stop every schema that is slow on purpose (recursion through many branches of
 // anyOf): who may bring schemas is a matter of access control.
-
 import type { AnySchema } from 'ajv/dist/2020.js'
 import type { TSchema } from 'typebox'
 import { draftProblem, invalidSchema, withinStack } from '../draft.ts'

@@ -1,6 +1,5 @@
 // JSON Schemas of our own code, such as those of a node's operations (CALL-REG-06). They are trusted, so nothing bounds
 // them, and there are many: each is checked when it is given and compiled at its first use.
-
 import type { AnySchema } from 'ajv/dist/2020.js'
 import type { TSchema } from 'typebox'
 import { draftProblem, invalidSchema, withinStack } from '../draft.ts'

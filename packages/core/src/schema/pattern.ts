@@ -1,7 +1,6 @@
 // Regular expressions from outside. The platform's engine backtracks, so a pattern can be made to run for ages on a
 // short text; what has the form of such a pattern is refused, and others are tried only on texts for which the number
 // of ways to match them is bounded.
-
 import { ParleyError } from '../error.ts'
 import { limits } from '../limits.ts'
 

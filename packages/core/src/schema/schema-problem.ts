@@ -1,5 +1,4 @@
 // What did not fit a schema: where, what was expected, what came. Foreign values are repeated only if they are short.
-
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { limits } from '../limits.ts'
 import { pathText, shorten } from '../path.ts'

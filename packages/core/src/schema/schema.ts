@@ -1,5 +1,4 @@
 // TypeBox defines a wire shape once, Ajv validates it (Draft 2020-12); for schemas from outside see foreign-schema.ts.
-
 import { type Static, type TSchema, type TUnsafe, Type } from 'typebox'
 import { makeAjv, makeValidator, type Validator } from './validator.ts'
 

@@ -1,5 +1,4 @@
 // Schemas without a type here: those of our own operations, and those from outside with their patterns.
-
 import { describe, expect, test } from 'vitest'
 import { limits } from '../limits.ts'
 import { unwrap } from '../result.ts'

@@ -1,5 +1,4 @@
 // Two compiled checks of one schema: one stops at the first error, a thorough one is compiled to report errors.
-
 import { _, Ajv2020, type CodeKeywordDefinition, type ErrorObject, type Options } from 'ajv/dist/2020.js'
 import type { TSchema } from 'typebox'
 import { limits } from '../limits.ts'

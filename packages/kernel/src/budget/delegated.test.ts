@@ -1,6 +1,5 @@
 // Delegated budgets (W-BUDGET-07, W-WS-11, W-TOPO-TREE-04): what a delegate may hand on, what it is charged with, what
 // its end brings; and what a group used (W-WS-19).
-
 import { unwrap } from '@parley/core'
 import type { Budget } from '@parley/trail/events'
 import { expect, test } from 'vitest'

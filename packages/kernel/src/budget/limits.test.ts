@@ -1,6 +1,5 @@
 // Limits (W-BUDGET-02 to -06): the warning once, the failure at the limit, only by the measure of the runtime; who
 // raises them, when and how far; and that wall time goes on while the runtime is away.
-
 import { unwrap } from '@parley/core'
 import type { Budget, BudgetDimension } from '@parley/trail/events'
 import { expect, test } from 'vitest'

@@ -1,6 +1,5 @@
 // Checkpoints (W-CP-01 to -12): what is rejected, that the chain never changes, and what agents report against what the
 // runtime measured.
-
 import { unwrap } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
 import { expect, test } from 'vitest'

@@ -1,6 +1,5 @@
 // Timeouts, the idle watchdog and silence (W-BUDGET-01, -08, -09, W-CONC-06), and clocks and meters over a restart
 // (W-REC-15, -20, -25).
-
 import { type Ticks, unwrap } from '@parley/core'
 import type { TrailObject } from '@parley/trail'
 import { expect, test } from 'vitest'

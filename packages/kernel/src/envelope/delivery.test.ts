@@ -1,6 +1,5 @@
 // What happens between acceptance and consumption (W-ENV-08 to -16, -18, W-WS-21, W-TRAIL-05), and when attempts that
 // failed are made again.
-
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'

@@ -1,6 +1,5 @@
 // Submitting an envelope (W-ENV-05): the checks, and what a refusal leaves behind. Mail of priority `blocking`
 // (W-ENV-13).
-
 import { type EnvelopeId, type Result, unwrap } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import { expect, test } from 'vitest'

@@ -1,5 +1,4 @@
 // Escalations (W-HWY-20 to -23): who may ask, whom it reaches where that person is away, and how they end.
-
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'

@@ -1,5 +1,4 @@
 // Gates: how they are configured, what waits, what their fallback does, and what is left of them after a restart.
-
 import { createHash } from 'node:crypto'
 import { canonicalize, type ObjectId, unwrap } from '@parley/core'
 import { type EventBody, GATE_TYPES, type GateType } from '@parley/trail/events'

@@ -1,6 +1,5 @@
 // What people do and see: operations on workspaces by capability and scope, past every gate; injected mail; the trail
 // as it grows.
-
 import { type EnvelopeId, unwrap } from '@parley/core'
 import type { Entry, QueryPage } from '@parley/trail'
 import { expect, test } from 'vitest'

@@ -1,5 +1,4 @@
 // How gates end: by an answer, with changes, or with their subject.
-
 import { unwrap, type WorkspaceId } from '@parley/core'
 import { GATE_TYPES, type GateType } from '@parley/trail/events'
 import { expect, test } from 'vitest'

@@ -1,5 +1,4 @@
 // The house run: the users of a profile and who may do what, over all runs and restarts.
-
 import { type RunId, unwrap } from '@parley/core'
 import type { Entry } from '@parley/trail'
 import { CAPABILITIES } from '@parley/trail/events'

@@ -1,6 +1,5 @@
 // Conflicts (W-INT-06 to -14): how they are found, settled and ended, and settled at a gate (W-INT-12, W-HWY-07 to
 // -12).
-
 import { SeededIds, type Ticks, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { decide } from '../decide.ts'

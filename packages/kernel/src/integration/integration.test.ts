@@ -1,6 +1,5 @@
 // Integration: its normal course (W-INT-01, -02), what ends it from outside (W-INT-15), and who judges in place of a
 // delegate that cannot.
-
 import { type TaskId, unwrap, type WorkspaceId } from '@parley/core'
 import { expect, test } from 'vitest'
 import { completedOn, overlap } from '../testing/conflicts.ts'

@@ -1,5 +1,4 @@
 // Integrations that wait: for the lock of their target (W-INT-08), and at a gate.
-
 import { type Result, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelDefaults } from '../limits.ts'

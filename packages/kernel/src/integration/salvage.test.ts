@@ -1,5 +1,4 @@
 // Salvage (W-INT-18 to -20): what of failed work can be saved, into what, and with which conflicts.
-
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { AgentHandle } from '../runtime/handle/agent.ts'

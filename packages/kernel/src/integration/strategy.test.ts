@@ -1,5 +1,4 @@
 // Strategies of integration and the overlap that each of them finds (W-INT-06, -07, -09).
-
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'

@@ -1,5 +1,4 @@
 // Who is who (W-SEC-03, -06), and that an act is recorded under the name of whoever did it (§9.1, §11.7).
-
 import { type EntryId, type Result, unwrap, type WorkspaceId } from '@parley/core'
 import type { GateType } from '@parley/trail/events'
 import { expect, test } from 'vitest'

@@ -1,5 +1,4 @@
 // Proofs by the secret of the profile (W-SEC-07, -09, -10), also over what lies at rest (W-SEC-16).
-
 import { createHmac, hkdfSync } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import {

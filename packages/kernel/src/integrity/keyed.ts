@@ -1,6 +1,5 @@
 // Proofs keyed with a workspace's secret (W-SEC-07): HMAC-SHA-256 over canonical JSON. Secrets are derived from the
 // profile's by HKDF (RFC 5869, one block, no salt) and stored nowhere.
-
 import { createHmac } from 'node:crypto'
 import { canonicalize, ParleyError, type WorkspaceId } from '@parley/core'
 import { HmacKey } from '@parley/trail'

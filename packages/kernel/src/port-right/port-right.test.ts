@@ -1,5 +1,4 @@
 // Port rights: how they are used, handed on, granted and revoked (W-PORT-06 to -10, W-TOPO-CHAN-04).
-
 import { type Result, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { type Fixture, fixture, refused } from '../testing/fixture.ts'

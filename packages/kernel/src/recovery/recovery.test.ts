@@ -1,5 +1,4 @@
 // Recovery (W-REC-11 to -22): its order, mail, signals and marker; and what the coordinator reports (W-REC-05).
-
 import { durationMs, type EnvelopeId, formatTimestamp, parseTimestamp, type Ticks, unwrap } from '@parley/core'
 import type { Entry, ProposedEntry } from '@parley/trail'
 import { expect, test } from 'vitest'

@@ -1,5 +1,4 @@
 // What a role may do: actions and operations of the base roles, derived roles (W-ROLE-08), and what is denied.
-
 import { canonicalize, limits, unwrap } from '@parley/core'
 import { bodyLimits } from '@parley/trail/events'
 import { describe, expect, test } from 'vitest'

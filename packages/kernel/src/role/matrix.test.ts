@@ -1,5 +1,4 @@
 // The permission matrix (W-ROLE-05, -06, W-PORT-03): the base roles, derived ones, and any taxonomy.
-
 import { unwrap } from '@parley/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

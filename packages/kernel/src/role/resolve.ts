@@ -1,6 +1,5 @@
 // How a role comes about (W-ROLE-08): base, taxonomy rows, override, remove, add, in this order. What a set does not
 // hold is denied (W-ROLE-01).
-
 import type { SignalType } from '@parley/trail/events'
 import { namesIn, type RoleDefinition, routesIn } from '../taxonomy/document.ts'
 import { BASE_CAPABILITIES, type BaseRole } from './base.ts'

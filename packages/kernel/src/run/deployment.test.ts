@@ -1,5 +1,4 @@
 // The deployment model (W-SEC-13, -16): declared once, kept or refused before anything is written.
-
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { unwrap } from '@parley/core'

@@ -1,5 +1,4 @@
 // A run: under which level and for whom it starts, and how it ends (W-LIFE-12 to -14, W-USER-07).
-
 import { type ParleyError, type RunId, type SignalId, type Ticks, unwrap } from '@parley/core'
 import { Trail } from '@parley/trail'
 import { openMemoryStore } from '@parley/trail/testing'

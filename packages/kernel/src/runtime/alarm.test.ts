@@ -1,5 +1,4 @@
 // The clock of a run: its one alarm, and the order in which what waits is decided (W-CONC-03).
-
 import { err, ManualClock, ok, ParleyError, type Result, type Ticks, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelDefaults, kernelLimits } from '../limits.ts'

@@ -1,6 +1,5 @@
 // The storage life cycle as a runtime drives it (W-TRAIL-24 to 30): by the clock, one run at a time, again after a
 // restart and after a failure.
-
 import { unwrap } from '@parley/core'
 import { edited, FaultyFiles, memoryDisks, tamper } from '@parley/trail/testing'
 import { expect, test, vi } from 'vitest'

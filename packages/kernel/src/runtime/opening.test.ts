@@ -1,5 +1,4 @@
 // Opening a runtime: one at a time over a trail (W-CONC-08), what it reads of each run, and what it checks (W-REC-12).
-
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'

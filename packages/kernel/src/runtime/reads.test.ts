@@ -1,5 +1,4 @@
 // What handles lead to and what they read: objects, structures and the trail, for agents and for people.
-
 import { type GraphId, type RunId, type TaskId, unwrap, type WorkspaceId } from '@parley/core'
 import type { Entry, TrailQuery } from '@parley/trail'
 import { expect, expectTypeOf, test } from 'vitest'

@@ -1,6 +1,5 @@
 // Signals: which an agent may emit (W-SIG-02, -05, -14), and their delivery over a transport that carries them
 // (W-SIG-06, -09).
-
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { Delivery, Transport } from '../runtime/actor/transport.ts'

@@ -1,5 +1,4 @@
 // Task graphs: what they take, readiness, binding, attempts and cancellation (W-TASK-01 to -18).
-
 import { unwrap } from '@parley/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,6 +1,5 @@
 // The load checks of W-TAX-05. Each finds all its faults, whatever the others find; malformed entries are left out, but
 // their names count as registered. The ceiling of derived roles: W-ROLE-09, A-53.
-
 import { compile, type SchemaProblem, type Validator } from '@parley/core'
 import { RESERVED_ACTORS } from '@parley/trail/events'
 import {

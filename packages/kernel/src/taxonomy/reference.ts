@@ -1,6 +1,5 @@
 // The reference vocabulary of W-TAX-10: three derived roles with the types they need. An application loads it as it is
 // or copies from it; the runtime preloads nothing.
-
 import { PROTOCOL_VERSION, type Taxonomy } from './document.ts'
 
 export const referenceTaxonomy: Taxonomy = {

@@ -1,5 +1,4 @@
 // Vocabularies: the base one, a loaded one, the reference taxonomy, and the one of a run on record.
-
 import { unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { fixture, refused } from '../testing/fixture.ts'

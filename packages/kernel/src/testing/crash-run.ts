@@ -1,6 +1,5 @@
 // A process that works in a run and dies without warning the moment its nth command is acknowledged.
 //   node crash-run.ts PROFILE N
-
 import { writeSync } from 'node:fs'
 import { unwrap } from '@parley/core'
 import { openTrail } from '@parley/trail'

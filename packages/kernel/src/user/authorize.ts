@@ -1,5 +1,4 @@
 // Who is a user (W-USER-01) and may do what (W-SEC-05, W-USER-13); the first failure is on record.
-
 import { type EntryId, ok, type Result } from '@parley/core'
 import { bodyLimits, type Capability, isReservedActor } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'

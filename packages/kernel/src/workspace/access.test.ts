@@ -1,6 +1,5 @@
 // Who sees and changes what of a workspace: authority (W-WS-17), visibility (W-WS-15, -16), the tree as it is asked
 // for.
-
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'

@@ -1,5 +1,4 @@
 // What an end takes along (W-WS-12, -13), and that the tree stays one tree.
-
 import { unwrap } from '@parley/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,5 +1,4 @@
 // Creating workspaces (W-WS-05), delegates (W-ROLE-11, -12) and groups (W-WS-19).
-
 import { type EnvelopeId, type TaskId, unwrap, type WorkspaceId } from '@parley/core'
 import { expect, test } from 'vitest'
 import { kernelLimits } from '../limits.ts'

@@ -1,5 +1,4 @@
 // Graceful termination (W-TERM-01 to -05) and suspension (W-MIG-01, -02).
-
 import { type Result, ticksPerMillisecond, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { timeoutAt } from '../budget/clock.ts'

@@ -1,5 +1,4 @@
 // Files that are replaced whole, and locks between processes.
-
 export { type Disk, type DiskFile, machineDisk } from './disk.ts'
 export { withLock } from './lock-file.ts'
 export { type FolderLock, lockFolder } from './lock-folder.ts'

@@ -1,6 +1,5 @@
 // `parley-call/1` on real sockets: the suite of every transport, who comes in, what a stranger gets, what ends a
 // connection, and that the two protocols on one key cannot be taken for each other.
-
 import { connect } from 'node:net'
 import {
   CallNode,

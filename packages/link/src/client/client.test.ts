@@ -1,6 +1,5 @@
 // The calling side (ALP-UNIX-06 to -08, ALP-TCP-07, -10, -11, ALP-ENV-12, ALP-ERR-04) against a real server and those
 // that misbehave: where a peer is reached, one request, connections that are used again.
-
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { ManualClock } from '@parley/core'

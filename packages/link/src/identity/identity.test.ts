@@ -1,5 +1,4 @@
 // Who a profile is (ALP-ID), and which profile of this machine holds a key (ALP-UNIX-07).
-
 import { execFileSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,6 @@
 // What a message can hold: JSON with Python's two kinds of number (ALP-ENV-04). An integral `number` and a `bigint` are
 // integers, a `number` with a fraction is a float, and `Float` marks a float whose value does not show it: 1.0 and 1
 // are signed differently.
-
 export class Float {
   readonly value: number
 

@@ -1,6 +1,5 @@
 // The peer list as people write it, and how it is read (ALP-PEER-01 to -04, -06), on real files; invitations and
 // principals of peers.
-
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { type Disk, machineDisk } from '@parley/keys/files'
 import fc from 'fast-check'

@@ -1,6 +1,5 @@
 // Where a profile listens (ALP-TCP-01), its Unix socket (ALP-UNIX), and what a handler gets and becomes of its answer
 // (ALP-ENV-06, -13, ALP-SRV-03), on real sockets.
-
 import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import type { NetworkInterfaceInfo } from 'node:os'
 import { dirname, join } from 'node:path'

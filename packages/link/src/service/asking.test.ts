@@ -1,6 +1,5 @@
 // An ask as a run (ALP-ASK-02): what the port of runs is asked, what becomes of its answers, the room that an answer
 // has (ALP-ASK-04, ALP-UNIX-04), and what is remembered of it (ALP-ASK-08).
-
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ParleyError, type RunEnd, refuse } from '@parley/core'

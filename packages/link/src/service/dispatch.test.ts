@@ -1,5 +1,4 @@
 // What happens to requests of a pinned peer (ALP-SRV, ALP-PING, ALP-RATE), over real sockets and real files.
-
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { SystemClock } from '@parley/core'
 import { expect, test } from 'vitest'

@@ -1,7 +1,6 @@
 // A stranger learns nothing of a whole profile (ALP-ERR-05, ALP-PEND-01): with the files, the handlers and the spending
 // behind the server, what comes back for any bad message is the same bytes in the same order, and a flood of them is no
 // burden. Nor does anybody on the path, and a profile that is killed forgets nothing.
-
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'

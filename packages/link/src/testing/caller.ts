@@ -1,6 +1,5 @@
 // A caller over TCP that speaks for itself, for tests: handshake and frames by hand, so that it can say what no client
 // says.
-
 import { connect } from 'node:net'
 import type { Clock } from '@parley/core'
 import { Scribe } from '../envelope/envelope.ts'

@@ -1,6 +1,5 @@
 // Bounds on connections and on handshakes that a flood cannot turn against others: the address that holds most gives
 // way first. A known peer is never pushed out by strangers, and loses an idle connection only to another peer.
-
 export interface Counted {
   /** The other side's address without its port: those who share it share their fate. */
   readonly address: string

@@ -1,6 +1,5 @@
 // Below both carriers: lines and frames (ALP-UNIX-03, -04, ALP-TCP-03, -04), sockets of whole messages, and bounds on
 // connections and handshakes (ALP-TCP-06). How frames are cut from any stream is tested in fuzz.test.ts.
-
 import { connect, createServer, type Socket } from 'node:net'
 import { ManualClock } from '@parley/core'
 import fc from 'fast-check'

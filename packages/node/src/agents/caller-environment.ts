@@ -1,6 +1,5 @@
 // The environment of the user who starts a run: their PATH and the variables that the agents of the run are to get. It
 // lives in memory only, as long as the run does; a node that starts again has none of it.
-
 import type { Team } from '@parley/coordinator'
 import { type AgentSettings, ok, type Result, refuse } from '@parley/core'
 import type { Config } from '../config/load.ts'

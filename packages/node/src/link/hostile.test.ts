@@ -1,6 +1,5 @@
 // Strangers who want to do harm, against a whole node: it stays up, its own socket answers, and a pinned peer is served
 // meanwhile.
-
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { SystemClock } from '@parley/core'

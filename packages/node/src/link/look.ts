@@ -1,6 +1,5 @@
 // What the files of a profile say about its link, for commands that have no node: who is pinned, who knocked, where a
 // node would listen. Nothing is written, and nothing is made.
-
 import { type LedgerDamage, SystemClock } from '@parley/core'
 import { LedgerFile, type ListenPlan, linkPaths, PeerList, PendingPeers } from '@parley/link'
 import type { Config } from '../config/load.ts'

@@ -1,6 +1,5 @@
 // Nothing secret goes into a log: values under telling names are dropped before a line is made, and what looks like a
 // credential is taken out of the finished line, since it may stand in a message or in somebody's output.
-
 export const REDACTED = '[redacted]'
 
 const telling =

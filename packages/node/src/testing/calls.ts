@@ -1,5 +1,4 @@
 // What tests of operations share: a small intent, and ways to look at what a call comes to.
-
 export const solve = { intent: 'Do it.', project: '/project', approved: true }
 
 export async function refusal(promise: Promise<unknown>): Promise<{ code: string; message: string; details: unknown }> {

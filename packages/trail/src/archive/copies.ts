@@ -1,5 +1,4 @@
 // The two copies of the cold tier compared: brings the replica up to date, and repairs the tier from it.
-
 import { Blobs } from '../log/blobs.ts'
 import { type Files, readWhole, writeWhole } from '../log/files.ts'
 import { pause } from '../log/pause.ts'

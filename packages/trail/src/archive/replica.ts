@@ -1,6 +1,5 @@
 // The second copy of the cold tier, on another device (W-TRAIL-26), laid out as `cold/`. It is never created
 // automatically, and a mark in it names its trail: an empty mount point is not taken for it.
-
 import { statSync } from 'node:fs'
 import { compile, ParleyError, Type } from '@parley/core'
 import { Blobs } from '../log/blobs.ts'

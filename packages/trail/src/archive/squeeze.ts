@@ -1,5 +1,4 @@
 // Compression of archives: on disk in libuv's thread pool, so that appends continue; in memory without threads.
-
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib'
 import { indexLimits } from '../index/limits.ts'

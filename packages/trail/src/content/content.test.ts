@@ -1,6 +1,5 @@
 // Sealed content: keys by scope (W-SEC-13), what is stored of it (W-SEC-16), damage; and HMAC against its published
 // vectors.
-
 import { createHmac, hkdfSync } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

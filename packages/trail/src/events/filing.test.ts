@@ -1,5 +1,4 @@
 // What the header of an entry says: its place (W-TRAIL-08), its actor (W-TRAIL-02), and the closed sets of names.
-
 import type { WorkspaceId } from '@parley/core'
 import { describe, expect, it } from 'vitest'
 import { exampleBody, exampleGenesis } from '../testing/examples.ts'

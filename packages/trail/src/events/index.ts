@@ -1,5 +1,4 @@
 // The public names of the event registry.
-
 export { isReservedActor, RESERVED_ACTORS } from './actor.ts'
 export { Budget, Integrity, ResourceUsage } from './fields.ts'
 export { bodyLimits } from './limits.ts'

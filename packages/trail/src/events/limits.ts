@@ -1,6 +1,5 @@
 // Bounds of event bodies, in characters. A body names things and never carries them (W-TRAIL-32), so the bounds are far
 // above what a runtime writes; operations that take such text from outside refuse longer ones themselves.
-
 export const bodyLimits = {
   /** `user_id` comes from the authentication boundary and may be a URI or a fingerprint. */
   userIdLength: 256,

@@ -1,5 +1,4 @@
 // The registry of events (W-TRAIL-03): bodies field by field, and rules that no shape expresses.
-
 import type { TSchema } from '@parley/core'
 import { describe, expect, it } from 'vitest'
 import { exampleBody, exampleGenesis } from '../testing/examples.ts'

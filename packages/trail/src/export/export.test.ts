@@ -1,6 +1,5 @@
 // A run as one file: what is in it, that it verifies with a public key and nothing else, and that any change of it is
 // found.
-
 import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'

@@ -1,6 +1,5 @@
 // An imported run with entries that retention had deleted before it came, through all tiers: compacted, moved to the
 // cold tier and its replica, kept where nothing of ours covers it, and verified from either copy alone.
-
 import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'

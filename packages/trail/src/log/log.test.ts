@@ -1,5 +1,4 @@
 // Parts of the log: blobs, the reader of segments, views of entries.
-
 import type { Ticks } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { FaultyFiles } from '../testing/memory/faulty-files.ts'

@@ -1,5 +1,4 @@
 // Walking over the frames of one segment in windows, so that memory stays bounded whatever a segment holds.
-
 import type { RunId } from '@parley/core'
 import { trailLimits } from '../limits.ts'
 import type { RunHead } from '../store/store.ts'

@@ -1,5 +1,4 @@
 // Reading a run: views (W-TRAIL-22, -23), watching (W-TRAIL-21), and which entries precede which (W-CLOCK-06).
-
 import { ManualClock, SeededIds, type Ticks, unwrap, type WorkspaceId } from '@parley/core'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Entry } from '../entry.ts'

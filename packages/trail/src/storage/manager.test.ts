@@ -1,5 +1,4 @@
 // One queue for all work on the storage: what is asked for at the same time is done one after the other.
-
 import { ok, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { mailRun, memoryTrail } from '../testing/steps.ts'

@@ -1,5 +1,4 @@
 // Parts of the store: kept states, recent objects, the store over segments.
-
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

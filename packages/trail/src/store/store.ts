@@ -1,6 +1,5 @@
 // The contract of a trail's storage. A store keeps linked records and finds them again; it knows neither the event
 // registry nor the chains. Every implementation passes `trailStoreCompliance` (compliance.ts).
-
 import type { ObjectId, ParleyError, RunId, Ticks, Timestamp, WorkspaceId } from '@parley/core'
 import type { Manifest } from '../archive/manifest.ts'
 import type { ReplicaReport, TierReport } from '../archive/tier-report.ts'

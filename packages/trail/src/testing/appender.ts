@@ -1,6 +1,5 @@
 // A process that appends to a trail and reports each acknowledged place on its output, until it is killed.
 //   node appender.ts PROFILE SEED
-
 import { writeSync } from 'node:fs'
 import { SeededIds, StrictClock, SystemClock, unwrap } from '@parley/core'
 import { openTrail } from '../open-trail.ts'

@@ -1,5 +1,4 @@
 // The ids and times that the example bodies share.
-
 export const root = 'ws_06bxq3n8y0r5d1k7m2p9t4v6wz'
 export const delegate = 'ws_06bxq3nf2kc8t5w1j4q7z0a3rd'
 export const worker = 'ws_06bxq3nj9h4v6x0e2s5m8y1b7c'

@@ -1,7 +1,6 @@
 // What tests, benchmarks, the simulator and demonstrations may use: a scripted run, damage to a trail at rest, a store
 // in memory over disks that fail on command, the keys of a profile over any files, and names that only they need. The
 // suite that every store passes is apart (`@parley/trail/compliance`), since it needs a test runner.
-
 export type { Manifest } from '../archive/manifest.ts'
 export type { StoredEntry } from '../entry.ts'
 export type { ByteSource } from '../export/read.ts'

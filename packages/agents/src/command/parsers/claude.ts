@@ -1,6 +1,5 @@
 // `claude -p --output-format stream-json --verbose`: system, assistant, user and result messages, one on each line.
 // qwen prints the same shapes without the cost.
-
 import type { Usage } from '@parley/core'
 import { agentLimits } from '../../limits.ts'
 import { sumUsage, usageOf } from '../../metering.ts'

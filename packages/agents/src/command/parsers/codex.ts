@@ -1,5 +1,4 @@
 // `codex exec --json`: thread, turn and item events, one on each line.
-
 import { usageOf } from '../../metering.ts'
 import {
   arrayOf,

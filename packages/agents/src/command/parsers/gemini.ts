@@ -1,6 +1,5 @@
 // `gemini --output-format stream-json`: init, message, tool_use, tool_result, error and result events; and
 // `--output-format json`, which is one object with `response` and `stats`, if it comes on one line.
-
 import type { Usage } from '@parley/core'
 import { sumUsage, usageOf } from '../../metering.ts'
 import {

@@ -1,5 +1,4 @@
 // `output: json-lines`: the shapes that docs/guide/agents.md gives to everybody who writes an agent of their own.
-
 import { usageOf } from '../../metering.ts'
 import { byType, type JsonObject, type Parser, type Report, reasonOf, type ToolState, textOf } from './parser.ts'
 

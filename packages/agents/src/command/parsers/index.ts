@@ -1,5 +1,4 @@
 // Which parser belongs to which name of `output`.
-
 import { claudeParser } from './claude.ts'
 import { codexParser } from './codex.ts'
 import { geminiParser } from './gemini.ts'

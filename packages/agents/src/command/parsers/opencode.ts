@@ -1,5 +1,4 @@
 // `opencode run --format json`: step_start, text, tool_use, step_finish, error and done events, each with a part.
-
 import type { Usage } from '@parley/core'
 import { sumUsage, usageOf } from '../../metering.ts'
 import {

@@ -1,6 +1,5 @@
 // What a parser of an agent's output is: it gets one JSON object for each line and tells what it means. Output comes
 // from programs of others, in versions that nobody here has seen: what is not understood is left out, never an error.
-
 import type { TurnEvent, Usage } from '@parley/core'
 
 export const parserNames = ['json-lines', 'claude', 'codex', 'gemini', 'opencode', 'qwen'] as const

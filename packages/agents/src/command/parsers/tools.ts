@@ -1,5 +1,4 @@
 // Tools that have started and not finished: their end names only an id, and a reader wants the name.
-
 import { agentLimits } from '../../limits.ts'
 import { type Report, textOf } from './parser.ts'
 

@@ -1,5 +1,4 @@
 // The section of AGENTS.md that tells an agent how to work in a Parley team.
-
 export const AGENT_NOTES = `## Working in a Parley workspace
 
 When the environment has \`PARLEY_TOKEN_FILE\`, you work on one task of a team, in a folder of your own.

@@ -1,5 +1,4 @@
 // A section of a file that belongs to Parley, between two markers; the rest belongs to its author.
-
 export const BEGIN = '<!-- parley:begin -->'
 export const END = '<!-- parley:end -->'
 

@@ -1,5 +1,4 @@
 // Answers of the index: aggregates, filters and pages, replay.
-
 import type { ObjectId, RunId, WorkspaceId } from '@parley/core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { StoredObject, StoredRecord } from '../../entry.ts'

@@ -1,6 +1,5 @@
 // An index in the caller's thread, over tables in memory: for simulation, and where there is no disk. Deterministic: no
 // threads, no timers.
-
 import { AskedIndex } from '../../index/asked-index.ts'
 import type { IndexOpening, LogPoint, LogReader } from '../../index/contract.ts'
 import { asIndexError, busyError, closedError } from '../../index/error.ts'

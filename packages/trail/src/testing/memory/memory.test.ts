@@ -1,5 +1,4 @@
 // Disks in memory: what a power loss leaves of files and of an index, and the index in memory.
-
 import type { RunId } from '@parley/core'
 import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest'
 import { indexLimits } from '../../index/limits.ts'
