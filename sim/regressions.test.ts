@@ -58,6 +58,8 @@ const REGRESSIONS = `
   fault:rcf4ki,settle:8qiuvh,compact_run:y0yfkc,heal:b7ma59,inspect:k8kwqx
 20642 an archive was deleted and said not to be, since the index could not be told
   escalate:12yc25,archive:lp17zq,fault:isin6s,create:3ob2pb,close:c6j6r5,archive:6ffq2o,archive:n7cct2
+893 a run could not be read: the index was told late that an archive is deleted, and still looked in it for objects
+  assign:f60v4d,heal:lulic,archive:iihp7j,found:22xzna,archive:5ypu2a,send:qkf6h5,fault:ylnkyz
 30224 a failure that an agent reported while its work was judged counted as that of a later abort
   inject:qltp93,fault:tc0prd,suspend:nb5vw8,found:l605e4,fault:lp04qf,consult:hk74nc,abort:gc87vv,burst:7gvdmc,create:680bce,wreck:l01itl,deliver:76jx9p,create:25ybak,burst:94hnzc,deliver:4dzd92,finish:o5075b,advance:vjcxb3,block:wyny3w,send:81klfd,wreck:8ps177,crash_midway:7khctt,topple:13szp4,found:2pqwb7,finish:19tjuu,terminate:6scqdx,prove:gbzzqr
 `

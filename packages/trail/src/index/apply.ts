@@ -183,7 +183,7 @@ export class Applier {
     const known = this.#rows.archive(archive.file)
     if (known === 'gone' || (known === 'held' && !archive.forgotten)) return true
     if (!archive.forgotten) return this.#applyArchive(archive, slice)
-    slice.forget(archive.forgotten)
+    slice.forget(archive.file, archive.forgotten)
     this.#rows.setArchive(archive.file, 'gone')
     return true
   }

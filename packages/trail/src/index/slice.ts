@@ -52,10 +52,11 @@ export class Slice {
     else this.#addObject(touched, source, span, { file, at, length: span.end - span.start }, ordinals)
   }
 
-  forget({ run, seqs, filed }: Forgotten): void {
+  forget(file: number, { run, seqs, filed }: Forgotten): void {
     this.#records += seqs.length
     const touched = this.#touch(run)
     forgetEntries(this.#rows, touched.row, seqs)
+    this.#rows.removeObjects(touched.row, file)
     if (filed) this.#noteRoot(touched, filed.workspace, filed.seq)
   }
 
