@@ -1,0 +1,52 @@
+// What a check is: one thing that a person can rely on with every program, shown through real Parley. It throws what
+// failed, in a few words.
+import type { RunView } from '@parley/coordinator'
+import type { Program } from '../programs.ts'
+import type { Turn } from '../server/model-server.ts'
+import type { Json, Reply } from '../server/dialect.ts'
+import type { World } from '../world.ts'
+
+export interface Scene {
+  readonly program: Program
+  readonly world: World
+}
+
+export interface Check {
+  /** For `--check`. */
+  readonly name: string
+  /** The row of the table. */
+  readonly title: string
+  run(scene: Scene): Promise<void>
+}
+
+/** A team of the program as it ships; only the model is named. Without a plan the intent is the one task. */
+export function team({ name, model }: Program, { agent = '', rest = '' } = {}): string {
+  return `version: 1
+name: trial
+agents:
+  ${name}: { preset: ${name}, model: ${model}${agent} }
+${rest}`
+}
+
+/** One reply after the other: the first to the prompt, the next to the result of the tool that it called, and so on. */
+export function inTurn(...replies: readonly Reply[]): (turn: Turn) => Reply {
+  return ({ results }) => replies[Math.min(results.length, replies.length - 1)]!
+}
+
+export function fail(words: string): never {
+  throw new Error(words)
+}
+
+export function equal(what: string, seen: unknown, wanted: unknown): void {
+  if (seen !== wanted) fail(`${what}: ${JSON.stringify(seen)} instead of ${JSON.stringify(wanted)}`)
+}
+
+export function done(view: RunView): void {
+  if (view.state !== 'done') fail(`the run is ${view.state}: ${view.reason ?? 'no reason'}`)
+}
+
+/** A tool of `parley mcp`, by the name that the program offers it under. */
+export function verb(turn: Turn, name: string, input: Json = {}): Reply {
+  const tool = turn.tools.find(each => each.includes('parley') && each.endsWith(name))
+  return tool === undefined ? { text: `There is no tool of Parley's called ${name}.` } : { calls: [{ tool, input }] }
+}
