@@ -17,7 +17,7 @@ const USAGE = `usage: npm run clis -- [--only PROGRAM,…] [--check CHECK,…] [
   --write           put what was seen into the table of docs/guide/agents.md
   --json            print the outcomes as one JSON value
   --keep            keep the folder of each check that fails, with the log of its node
-  --verbose         print what each check that fails asked of the model
+  --verbose         print what each check asked of the model
   --jobs N          checks at once (${clisLimits.jobs})
 
 Installs the programs into ${cacheFolder()} (PARLEY_CLIS_CACHE names another place).`
@@ -63,7 +63,9 @@ process.exit(failed.length > 0 ? 1 : 0)
 
 function line({ program, check, failure, seconds, kept }: Outcome): string {
   const what = `${failure === undefined ? '✓' : '✗'} ${program.padEnd(9)} ${check.padEnd(14)} ${seconds.toFixed(1)} s`
-  return [what, ...(failure === undefined ? [] : [failure]), ...(kept === undefined ? [] : [`kept in ${kept}`])].join('  ')
+  return [what, ...(failure === undefined ? [] : [failure]), ...(kept === undefined ? [] : [`kept in ${kept}`])].join(
+    '  ',
+  )
 }
 
 function chosen<T extends { readonly name: string }>(flag: 'only' | 'check', all: readonly T[]): readonly T[] {

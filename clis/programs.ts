@@ -9,7 +9,8 @@ export interface Program {
   readonly version: string
   /** A script of the package that copies its binary into place; npm would run it after an installation. */
   readonly copy?: string
-  readonly model: string
+  /** Where its own default is none that the model server could be asked for. */
+  readonly model?: string
   /** It tells what its turns cost in money. */
   readonly money?: true
   /** As a user of a subscription has them set, instead of a key. */
@@ -50,17 +51,14 @@ export const programs: readonly Program[] = [
     name: 'codex',
     package: '@openai/codex',
     version: '0.169.0',
-    model: 'gpt-5',
     environment: () => ({ OPENAI_API_KEY: KEY }),
     home: url => ({
       '.codex/config.toml': `openai_base_url = "${url}/v1"\ncheck_for_update_on_startup = false\n\n[analytics]\nenabled = false\n`,
     }),
-    write: (path, text) => ({
-      tool: 'apply_patch',
-      input: `*** Begin Patch\n*** Add File: ${path}\n${text.replace(/^/gm, '+')}\n*** End Patch\n`,
-    }),
-    run: command => ({ tool: 'exec_command', input: { cmd: command } }),
-    parley: (verb, input) => ({ tool: `mcp__parley__${verb}`, input }),
+    // Its newest models run JavaScript, which has the tools.
+    write: (path, text) => exec('apply_patch', `*** Begin Patch\n*** Add File: ${path}\n+${text}\n*** End Patch\n`),
+    run: command => exec('exec_command', { cmd: command }),
+    parley: (verb, input) => exec(`mcp__parley__${verb}`, input),
   },
   {
     name: 'gemini',
@@ -114,3 +112,7 @@ export const programs: readonly Program[] = [
     parley: (verb, input) => ({ tool: `mcp__parley__${verb}`, input }),
   },
 ]
+
+function exec(tool: string, input: Json | string): ToolCall {
+  return { tool: 'exec', input: `text(await tools.${tool}(${JSON.stringify(input)}))` }
+}

@@ -59,7 +59,7 @@ async function runOne(runs: Runs, program: Program, check: Check): Promise<Outco
     clearTimeout(cancel)
   }
   const keep = runs.keep && failure !== undefined
-  if (runs.verbose && failure !== undefined) console.error(JSON.stringify(world.server.log, null, 1))
+  if (runs.verbose) console.error(JSON.stringify(world.server.log, null, 1))
   await world.close(keep)
   return {
     program: program.name,

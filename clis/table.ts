@@ -60,7 +60,10 @@ function cellsOf(table: string): Map<string, string> {
 }
 
 function cellsIn(row: string): readonly string[] {
-  return row.split('|').slice(1, -1).map(cell => cell.trim())
+  return row
+    .split('|')
+    .slice(1, -1)
+    .map(cell => cell.trim())
 }
 
 function titleOf(name: Check['name']): string {

@@ -1,8 +1,17 @@
 // A machine for one check: an empty home, a project in git, a program on the PATH, `parley` with a node of its own, and
 // the model server.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
-import { writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { RunView } from '@parley/coordinator'
@@ -45,7 +54,8 @@ export class World {
     }
     for (const program of programs) {
       Object.assign(this.env, program.environment(server.url))
-      for (const [file, text] of Object.entries(program.home?.(server.url) ?? {})) this.#file(join(this.home, file), text)
+      for (const [file, text] of Object.entries(program.home?.(server.url) ?? {}))
+        this.#file(join(this.home, file), text)
     }
     this.git('init', '--quiet', '--initial-branch=main')
     this.git('config', 'user.name', 'Mira')
@@ -122,9 +132,14 @@ export class World {
 
   /** The newest run, once this holds of it. */
   async until(what: string, holds: (view: RunView) => boolean): Promise<RunView> {
-    let view = await this.show()
-    await until(what, async () => holds((view = await this.show())), clisLimits.waitMs)
-    return view
+    let found: RunView | undefined
+    const look = async () => {
+      const view = await this.show()
+      if (holds(view)) found = view
+      return found !== undefined
+    }
+    await until(what, look, clisLimits.waitMs)
+    return found!
   }
 
   /** A file of the result; undefined if it is not there. */

@@ -2,8 +2,8 @@
 // failed, in a few words.
 import type { RunView } from '@parley/coordinator'
 import type { Program } from '../programs.ts'
+import type { Reply } from '../server/dialect.ts'
 import type { Turn } from '../server/model-server.ts'
-import type { Json, Reply } from '../server/dialect.ts'
 import type { World } from '../world.ts'
 
 export interface Scene {
@@ -19,13 +19,14 @@ export interface Check {
   run(scene: Scene): Promise<void>
 }
 
-/** A team of the program as it ships; only the model is named. Without a plan the intent is the one task. */
-export function team({ name, model }: Program, { agent = '', rest = '' } = {}): string {
-  return `version: 1
-name: trial
-agents:
-  ${name}: { preset: ${name}, model: ${model}${agent} }
-${rest}`
+/** A line of a team file: the program as it ships; only the model is named. */
+export function agentLine(name: string, { name: preset, model }: Program, more = ''): string {
+  return `  ${name}: { preset: ${preset}${model === undefined ? '' : `, model: ${model}`}${more} }\n`
+}
+
+/** A team of the program alone. Without a plan the intent is the one task. */
+export function team(program: Program, { agent = '', rest = '' } = {}): string {
+  return `version: 1\nname: trial\nagents:\n${agentLine(program.name, program, agent)}${rest}`
 }
 
 /** One reply after the other: the first to the prompt, the next to the result of the tool that it called, and so on. */
@@ -43,10 +44,4 @@ export function equal(what: string, seen: unknown, wanted: unknown): void {
 
 export function done(view: RunView): void {
   if (view.state !== 'done') fail(`the run is ${view.state}: ${view.reason ?? 'no reason'}`)
-}
-
-/** A tool of `parley mcp`, by the name that the program offers it under. */
-export function verb(turn: Turn, name: string, input: Json = {}): Reply {
-  const tool = turn.tools.find(each => each.includes('parley') && each.endsWith(name))
-  return tool === undefined ? { text: `There is no tool of Parley's called ${name}.` } : { calls: [{ tool, input }] }
 }

@@ -1,6 +1,6 @@
 // An agent among others: it uses the verbs of its workspace, asks and goes on, is reviewed, and has a budget.
 import type { Turn } from '../server/model-server.ts'
-import { type Check, done, equal, fail, inTurn, team, verb } from './check.ts'
+import { agentLine, type Check, done, equal, fail, inTurn, team } from './check.ts'
 
 const QUESTION = 'Which colour?'
 
@@ -11,14 +11,13 @@ export const verbs: Check = {
     world.team(team(program))
     world.server.script = turn => {
       if (turn.results.length === 0) return { calls: [program.write('hello.txt', 'hello')] }
-      if (turn.results.length === 1) return verb(turn, 'status')
-      if (turn.results.length === 2) return verb(turn, 'checkpoint', { intent: 'The file is written' })
+      if (turn.results.length === 1) return { calls: [program.parley('status', {})] }
+      if (turn.results.length === 2) return { calls: [program.parley('checkpoint', { intent: 'The file is written' })] }
       return { text: turn.results.slice(1).join('\n') }
     }
     const view = await world.solve('Write hello into hello.txt.')
     done(view)
     const results = world.server.turns.at(-1)?.results ?? []
-    if (results.length < 3) fail('no tool of Parley is offered')
     if (!/workspace/.test(results[1]!)) fail(`status says: ${results[1]!.slice(0, 200)}`)
     if (!/ckpt|checkpoint/.test(results[2]!)) fail(`checkpoint says: ${results[2]!.slice(0, 200)}`)
   },
@@ -32,7 +31,7 @@ export const resume: Check = {
     const begins = (turn: Turn) => turn.messages.filter(({ role }) => role === 'assistant').length === 0
     world.server.script = turn => {
       if (turn.prompt.includes('Blue.')) return { text: 'It is blue.' }
-      return begins(turn) ? verb(turn, 'block', { reason: QUESTION }) : { text: 'I wait.' }
+      return begins(turn) ? { calls: [program.parley('block', { reason: QUESTION })] } : { text: 'I wait.' }
     }
     const solving = world.start('solve', 'Paint it.', '--yes', '--detach')
     await solving.ended
@@ -51,10 +50,8 @@ export const review: Check = {
   name: 'review',
   title: 'a review with REVISE, then ACCEPT',
   async run({ program, world }) {
-    const { name, model } = program
-    const rest = `  judge: { preset: ${name}, model: ${model} }
-plan:
-  - { id: work, agent: ${name}, prompt: '{intent}', review: { by: judge, prompt: Is it polite? } }
+    const rest = `${agentLine('judge', program)}plan:
+  - { id: work, agent: ${program.name}, prompt: '{intent}', review: { by: judge, prompt: Is it polite? } }
 `
     world.team(team(program, { rest }))
     const text = (turn: Turn) => (turn.prompt.includes('Say please.') ? 'hello, please' : 'hello')

@@ -15,7 +15,10 @@ async function harmless({ program, world }: Scene, text: string): Promise<void> 
   done(view)
   const [turn] = world.server.turns
   if (!turn) fail('the model was not asked')
-  const user = turn.messages.filter(({ role }) => role === 'user').map(each => each.text).join('\n')
+  const user = turn.messages
+    .filter(({ role }) => role === 'user')
+    .map(each => each.text)
+    .join('\n')
   if (!user.includes(text)) fail(`the model saw another text: ${turn.prompt.slice(0, 200)}`)
   for (const { body } of world.server.log) if (body.includes(CANARY)) fail('a file was put into the prompt')
   equal('the answer', view.tasks[0]?.steps.at(-1)?.text, SEEN)

@@ -1,6 +1,17 @@
 // Anthropic Messages: https://docs.anthropic.com/en/api/messages, /streaming and /errors.
-import { type Answer, type Asked, type Dialect, freshId, type Json, type Message, object, objects } from './dialect.ts'
-import { bearer, textIn, usage } from './dialect.ts'
+import {
+  type Answer,
+  type Asked,
+  bearer,
+  type Dialect,
+  freshId,
+  type Json,
+  type Message,
+  object,
+  objects,
+  textIn,
+  usage,
+} from './dialect.ts'
 
 const RESET = 3 * 60 * 60
 
@@ -62,12 +73,17 @@ export const anthropic: Dialect = {
         return error(400, 'invalid_request_error', words)
       }
       case 'subscription_limit':
-        return error(429, 'rate_limit_error', "This request would exceed your account's rate limit. Please try again later.", {
-          'anthropic-ratelimit-unified-status': 'rejected',
-          'anthropic-ratelimit-unified-representative-claim': 'five_hour',
-          'anthropic-ratelimit-unified-reset': String(Math.floor(Date.now() / 1000) + RESET),
-          'anthropic-ratelimit-unified-fallback': 'available',
-        })
+        return error(
+          429,
+          'rate_limit_error',
+          "This request would exceed your account's rate limit. Please try again later.",
+          {
+            'anthropic-ratelimit-unified-status': 'rejected',
+            'anthropic-ratelimit-unified-representative-claim': 'five_hour',
+            'anthropic-ratelimit-unified-reset': String(Math.floor(Date.now() / 1000) + RESET),
+            'anthropic-ratelimit-unified-fallback': 'available',
+          },
+        )
     }
   },
 

@@ -1,6 +1,17 @@
 // OpenAI Chat Completions: https://platform.openai.com/docs/api-reference/chat and /chat-streaming.
-import { type Answer, type Asked, bearer, type Dialect, freshId, type Json, type Message } from './dialect.ts'
-import { object, objects, textIn, usage } from './dialect.ts'
+import {
+  type Answer,
+  type Asked,
+  bearer,
+  type Dialect,
+  freshId,
+  type Json,
+  type Message,
+  object,
+  objects,
+  textIn,
+  usage,
+} from './dialect.ts'
 import { openaiTrouble } from './openai-errors.ts'
 
 export const chat: Dialect = {

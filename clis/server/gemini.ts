@@ -1,7 +1,18 @@
 // Gemini generateContent and streamGenerateContent: https://ai.google.dev/api/generate-content; errors as of
 // https://ai.google.dev/gemini-api/docs/troubleshooting, with the details of https://cloud.google.com/apis/design/errors.
-import { type Answer, type Asked, type Dialect, freshId, type Json, type Message, object, objects } from './dialect.ts'
-import { bearer, textIn, usage } from './dialect.ts'
+import {
+  type Answer,
+  type Asked,
+  bearer,
+  type Dialect,
+  freshId,
+  type Json,
+  type Message,
+  object,
+  objects,
+  textIn,
+  usage,
+} from './dialect.ts'
 
 export const gemini: Dialect = {
   read(path, body) {

@@ -1,10 +1,16 @@
 // A model on loopback, which answers as a script says. One server speaks every dialect: each program asks its own paths.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { anthropic } from './anthropic.ts'
 import { chat } from './chat.ts'
-import { type Asked, type Dialect, type Json, object, type Reply, type Written } from './dialect.ts'
+import { type Answer, type Asked, type Dialect, type Json, object, type Reply, type Written } from './dialect.ts'
 import { gemini } from './gemini.ts'
 import { responses } from './responses.ts'
 
@@ -31,7 +37,7 @@ export interface Logged {
   readonly at: number
 }
 
-const SIDE: Reply = { text: 'A small task' }
+const SIDE: Answer = { text: 'A small task' }
 
 export class ModelServer {
   readonly log: Logged[] = []
@@ -79,14 +85,13 @@ export class ModelServer {
     const path = new URL(url, this.url).pathname
     const body = await text(request)
     const dialect = dialectOf(path)
-    const asked = dialect.read(path, jsonOf(body))
+    const asked = method === 'POST' ? dialect.read(path, jsonOf(body)) : undefined
     const turn = asked && turnOf(asked)
     const logged = { method, path, credential: dialect.credential(headers), body, turn, at: performance.now() }
     this.log.push(logged)
     for (const { holds, resolve } of this.#waiting) if (holds(logged)) resolve()
     if (!asked || !turn) {
-      const aside = dialect.aside(method, path)
-      send(response, aside === undefined ? { status: 404, body: { error: 'no such path' } } : { status: 200, body: aside })
+      send(response, besides(headers, dialect.aside(method, path)))
       return
     }
     const reply = await this.script(turn)
@@ -98,6 +103,12 @@ export class ModelServer {
       else send(response, { status: 200, body: dialect.whole(answer, asked) })
     }
   }
+}
+
+function besides({ upgrade }: IncomingHttpHeaders, aside: unknown): Written {
+  if (aside !== undefined) return { status: 200, body: aside }
+  // A program that would rather have a web socket goes on without one.
+  return { status: upgrade === undefined ? 404 : 426, body: { error: 'no such path' } }
 }
 
 function dialectOf(path: string): Dialect {

@@ -1,6 +1,17 @@
 // OpenAI Responses: https://platform.openai.com/docs/api-reference/responses and /responses-streaming.
-import { type Answer, type Asked, type Dialect, freshId, type Json, type Message, objects } from './dialect.ts'
-import { bearer, object, textIn, usage } from './dialect.ts'
+import {
+  type Answer,
+  type Asked,
+  bearer,
+  type Dialect,
+  freshId,
+  type Json,
+  type Message,
+  object,
+  objects,
+  textIn,
+  usage,
+} from './dialect.ts'
 import { openaiTrouble } from './openai-errors.ts'
 
 export const responses: Dialect = {
