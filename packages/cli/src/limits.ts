@@ -59,6 +59,8 @@ export const cliLimits = {
   verifyMs: 600_000,
   /** Lines of what an agent said, where several have something to say. */
   saidLines: 6,
+  /** How long an agent has for its one word in `doctor --live`. */
+  liveMs: 120_000,
   /** How long `--detach` waits to see how a run begins. */
   begunMs: 5000,
   /** Gates named after they were answered together. */
