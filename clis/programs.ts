@@ -1,5 +1,5 @@
-// The coding CLIs, one row each: where npm has them, how they are pointed at the model server, and how a model asks them
-// to write a file, run a command and call a tool of Parley. Everything else about them is what Parley ships.
+// The coding CLIs, one row each: where npm has them, how they find the model server, and how a model asks them to write
+// a file, run a command and call a tool of Parley. Everything else about them is what Parley ships.
 import type { Json, ToolCall } from './server/dialect.ts'
 
 export interface Program {

@@ -1,5 +1,5 @@
-// The table "tested with" of the guide, between its markers: a row for each check, a column for each program. A run of a
-// part replaces only its own cells.
+// The table "tested with" of the guide, between its markers: a row for each check, a column for each program. A run of
+// a part replaces only its own cells.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Check } from './checks/check.ts'

@@ -1,5 +1,6 @@
 // Gemini generateContent and streamGenerateContent: https://ai.google.dev/api/generate-content; errors as of
-// https://ai.google.dev/gemini-api/docs/troubleshooting, with the details of https://cloud.google.com/apis/design/errors.
+// https://ai.google.dev/gemini-api/docs/troubleshooting, with details as https://cloud.google.com/apis/design/errors
+// describes them.
 import {
   type Answer,
   type Asked,

@@ -1,4 +1,5 @@
-// A model on loopback, which answers as a script says. One server speaks every dialect: each program asks its own paths.
+// A model on loopback, which answers as a script says. One server speaks every dialect: each program has paths of its
+// own.
 import {
   createServer,
   type IncomingHttpHeaders,
