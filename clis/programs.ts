@@ -69,6 +69,7 @@ export const programs: readonly Program[] = [
     home: () => ({
       '.gemini/settings.json': JSON.stringify({
         general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+        security: { auth: { selectedType: 'gemini-api-key' } },
         privacy: { usageStatisticsEnabled: false },
       }),
     }),
@@ -104,10 +105,11 @@ export const programs: readonly Program[] = [
     home: () => ({
       '.qwen/settings.json': JSON.stringify({
         general: { enableAutoUpdate: false, disableAutoUpdate: true },
+        security: { auth: { selectedType: 'openai' } },
         privacy: { usageStatisticsEnabled: false },
       }),
     }),
-    write: (path, content) => ({ tool: 'write_file', input: { file_path: path, content } }),
+    write: (path, content) => ({ tool: 'write_file', input: { file_path: `{folder}/${path}`, content } }),
     run: command => ({ tool: 'run_shell_command', input: { command, is_background: false } }),
     parley: (verb, input) => ({ tool: `mcp__parley__${verb}`, input }),
   },

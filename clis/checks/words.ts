@@ -19,7 +19,8 @@ async function harmless({ program, world }: Scene, text: string): Promise<void> 
     .filter(({ role }) => role === 'user')
     .map(each => each.text)
     .join('\n')
-  if (!user.includes(text)) fail(`the model saw another text: ${turn.prompt.slice(0, 200)}`)
+  const seen = user.includes('each @ is written \\@') ? user.replaceAll('\\@', '@') : user
+  if (!seen.includes(text)) fail(`the model saw another text: ${turn.prompt.slice(0, 200)}`)
   for (const { body } of world.server.log) if (body.includes(CANARY)) fail('a file was put into the prompt')
   equal('the answer', view.tasks[0]?.steps.at(-1)?.text, SEEN)
 }

@@ -38,7 +38,9 @@ export interface Logged {
   readonly at: number
 }
 
+/** What a script does not see: titles offer no tools; qwen looks for what is worth remembering. */
 const SIDE: Answer = { text: 'A small task' }
+const MEMORY = /^Managed memory has /
 
 export class ModelServer {
   readonly log: Logged[] = []
@@ -99,7 +101,7 @@ export class ModelServer {
     if (reply === 'hang') return
     if ('trouble' in reply) send(response, dialect.trouble(reply.trouble))
     else {
-      const answer = turn.side && reply.calls ? SIDE : reply
+      const answer = turn.side ? SIDE : placed(reply, body)
       if (asked.stream) stream(response, dialect.streamed(answer, asked))
       else send(response, { status: 200, body: dialect.whole(answer, asked) })
     }
@@ -125,12 +127,15 @@ const OWN = /<(system-reminder|environment_context|session_context|user_instruct
 function turnOf(asked: Asked): Turn {
   const own = asked.messages.map(each => ({ ...each, text: each.text.replaceAll(OWN, '').trim() }))
   const last = own.findLastIndex(({ role, text, results }) => role === 'user' && text !== '' && results.length === 0)
-  return {
-    ...asked,
-    prompt: own[last]?.text ?? '',
-    results: own.slice(last + 1).flatMap(({ results }) => results),
-    side: asked.tools.length === 0,
-  }
+  const prompt = own[last]?.text ?? ''
+  const results = own.slice(last + 1).flatMap(each => each.results)
+  return { ...asked, prompt, results, side: asked.tools.length === 0 || MEMORY.test(prompt) }
+}
+
+/** Some programs take absolute paths only: they tell the model where it is, as `{folder}` of a call. */
+function placed(answer: Answer, body: string): Answer {
+  const folder = /\/[^\s"'<>\\]*\/work\/ws_[a-z0-9]+/.exec(body)?.[0] ?? '.'
+  return JSON.parse(JSON.stringify(answer).replaceAll('{folder}', folder))
 }
 
 function jsonOf(body: string): Json {

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { basename, isAbsolute, join, resolve } from 'node:path'
 import { assertNever, type Clock, ParleyError, SystemClock, type TurnResult } from '@parley/core'
 import { agentDefaults, agentLimits } from '../limits.ts'
+import { borrowed } from '../logins.ts'
 import type { MeteredAdapter } from '../metering.ts'
+import { presets } from '../presets.ts'
 import { turnMarker } from '../processes.ts'
 import { aborted, failed, makeAdapter, type Turn, type TurnEnd } from '../turn.ts'
 import type { CommandPlan } from './config.ts'
@@ -82,7 +84,7 @@ async function runTurn(
   if (agent.plan.prompt === 'argument' && Buffer.byteLength(prompt) > agentLimits.argumentBytes)
     return { result: failed(promptTooLarge(agent.name, prompt)), outputBytes: 0 }
   const marker = turnMarker(input)
-  const environment = childEnvironment({
+  const own = childEnvironment({
     node: agent.environment,
     pass: agent.plan.pass,
     env: agent.plan.env,
@@ -90,6 +92,8 @@ async function runTurn(
     marker,
     folder,
   })
+  const { preset } = agent.plan
+  const environment = { ...own, ...(preset && borrowed(preset.name, own)) }
   const output = new AgentOutput({
     output: agent.plan.output,
     clock: agent.clock,
@@ -108,7 +112,7 @@ async function runTurn(
     signal,
     stdout: bytes => output.stdout(bytes),
     stderr: bytes => output.stderr(bytes),
-    ...(agent.plan.prompt === 'stdin' && { input: prompt }),
+    ...(agent.plan.prompt === 'stdin' && { input: preset ? presets[preset.name].input(prompt) : prompt }),
   }
   const end = await runProgram(run)
   const said = output.end()

@@ -98,6 +98,8 @@ export interface CommandSettings extends AgentSettings {
 export interface CommandPlan {
   /** Program and arguments with their placeholders. */
   readonly command: readonly [string, ...string[]]
+  /** The known program that it is. */
+  readonly preset?: { readonly name: PresetName }
   readonly prompt: PromptMode
   readonly output: OutputName
   readonly env: Readonly<Record<string, string>>
@@ -120,13 +122,13 @@ export function commandPlan(settings: CommandSettings): Result<CommandPlan, Sett
   if (!program.ok) return program
   return ok({
     ...program.value,
-    env: settings.env ?? {},
+    env: { ...program.value.env, ...settings.env },
     timeoutMs: settings.timeoutMs ?? parseDuration(agentDefaults.timeout)!,
     maxOutput: settings.maxOutputBytes ?? parseBytes(agentDefaults.maxOutput)!,
   })
 }
 
-type Program = Pick<CommandPlan, 'command' | 'prompt' | 'output' | 'pass'>
+type Program = Pick<CommandPlan, 'command' | 'preset' | 'prompt' | 'output' | 'env' | 'pass'>
 
 function presetProgram(agent: CommandSettings, name: PresetName): Result<Program, SettingsProblem> {
   if (!Object.hasOwn(presets, name)) return invalid('preset', `${name} is not known to this version.`)
@@ -136,8 +138,10 @@ function presetProgram(agent: CommandSettings, name: PresetName): Result<Program
   }
   return ok({
     command: presetCommand(name, agent.model, agent.args),
+    preset: { name },
     prompt: 'stdin',
     output: name,
+    env: presets[name].env ?? {},
     pass: [...presetVariables(name), ...(agent.pass ?? [])],
   })
 }
@@ -155,6 +159,7 @@ function ownCommand(agent: CommandSettings): Result<Program, SettingsProblem> {
     command: [program, ...args],
     prompt: mode.value,
     output: agent.output ?? 'text',
+    env: {},
     pass: agent.pass ?? [],
   })
 }

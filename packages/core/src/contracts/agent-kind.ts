@@ -34,6 +34,8 @@ export interface AgentNeeds {
     readonly variables: readonly string[]
     /** `~` is the home folder. */
     readonly files: readonly string[]
+    /** Variables that put another folder in the place of one of those: `CODEX_HOME` of `~/.codex`. */
+    readonly moved?: Readonly<Record<string, string>>
   }
   /** How a person logs in or gets it. */
   readonly help: string

@@ -1,5 +1,5 @@
 // The agents that this node has without a team file: those of the configuration, and those that need none and are here.
-import type { AgentFunction } from '@parley/agents'
+import { type AgentFunction, loginFiles } from '@parley/agents'
 import { soloTeam, type Team } from '@parley/coordinator'
 import { type AgentSettings, ok, type Result, refuse, type Static, Type } from '@parley/core'
 import type { Config } from '../config/load.ts'
@@ -99,7 +99,7 @@ export function agentDirectory({
             needs: {
               hosts: [...needs.hosts],
               variables: [...needs.credentials.variables],
-              files: [...needs.credentials.files],
+              files: [...loginFiles(needs.credentials, env)],
               help: needs.help,
             },
           }),
