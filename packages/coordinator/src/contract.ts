@@ -70,7 +70,7 @@ export interface WantedAdapter {
   /** As the team calls the agent; of a check `check:<task>`. */
   readonly name: string
   readonly agent: TeamAgent
-  /** A check of the plan: a command that spends nothing. */
+  /** A check of the plan, or a setup: a command that spends nothing. */
   readonly check: boolean
   /** The folder of the team file, where relative programs are looked for. */
   readonly base: string | undefined
@@ -78,6 +78,8 @@ export interface WantedAdapter {
   readonly environment: Readonly<Record<string, string>> | undefined
   /** Where the run came from, as its request said. */
   readonly origin: string
+  /** Of a setup: the file that gets everything it prints. */
+  readonly log?: string
 }
 
 /** How a request is carried out: by whom, where, and whether somebody must approve it first. */

@@ -68,7 +68,7 @@ export class Coordinator implements Coordination {
       machine,
       log,
       homes: new RunHomes(profile, clock),
-      adapters: new RunAdapters(options.adapter, log),
+      adapters: new RunAdapters(options.profile, options.adapter, log),
       drivers: this.#atWork,
       stopping: this.stopping,
       isActive: run => run === runtime.house.run || runtime.active.includes(run),

@@ -15,6 +15,10 @@ export const coordinatorLimits = {
   textLength: 16_384,
   /** Characters of what agents say that wait for one watcher; the oldest of more are left out. */
   heardLength: 65_536,
+  /** Bytes that a setup may print, characters of its end that a failure repeats, and runs whose logs of it are kept. */
+  setupOutputBytes: 67_108_864,
+  setupTailLength: 1_200,
+  setupLogRuns: 32,
   /** Characters of a reason on the trail. */
   reasonLength: 2_000,
   /** Characters of what somebody else asks, in the question whether it may be answered. */
@@ -65,6 +69,8 @@ export const coordinatorDefaults = {
   turns: 8,
   /** Milliseconds after which a step that failed is tried again; a run that fails once more is ended. */
   stepRetries: [250, 1_000, 4_000, 15_000, 60_000],
+  /** Milliseconds after which a setup that failed is run once more: a registry may be away for a moment. */
+  setupRetry: 1_000,
   /** Milliseconds that what a person asks for waits for a trail that cannot be written, and between two looks at it. */
   degradedWait: 1_500,
   degradedLook: 50,

@@ -14,6 +14,7 @@ import type { CommandPlan } from './config.ts'
 import { childEnvironment, secretHider, type Variables } from './environment.ts'
 import { startError } from './errors.ts'
 import { AgentOutput, type OutputEnd } from './output.ts'
+import { openLog } from './output-log.ts'
 import { fillIn, promptText } from './prompt.ts'
 import { type ProgramEnd, type ProgramRun, runProgram } from './spawn.ts'
 import { TOKEN_FILE, withTokenFile } from './token-file.ts'
@@ -29,6 +30,8 @@ export interface CommandAdapterOptions {
   readonly temporary?: string
   /** Where the files with the tokens of turns are made, each in its own folder; as `temporary` by default. */
   readonly tokens?: string | undefined
+  /** A file that gets everything that the program prints. */
+  readonly log?: string | undefined
 }
 
 /** Exit code that means "not now": EX_TEMPFAIL of sysexits(3). */
@@ -39,12 +42,13 @@ interface Agent extends Required<Pick<CommandAdapterOptions, 'clock' | 'environm
   readonly plan: CommandPlan
   readonly base: string
   readonly tokens: string
+  readonly log: string | undefined
 }
 
 export function programAdapter(name: string, plan: CommandPlan, options: CommandAdapterOptions): MeteredAdapter {
   const { clock = new SystemClock(), environment = process.env, grace = agentDefaults.graceMs } = options
-  const { temporary = tmpdir(), tokens = temporary } = options
-  const agent = { name, plan, clock, environment, grace, temporary, tokens, base: resolve(options.base ?? '.') }
+  const { temporary = tmpdir(), tokens = temporary, log } = options
+  const agent = { name, plan, clock, environment, grace, temporary, tokens, log, base: resolve(options.base ?? '.') }
   return makeAdapter({ name, kind: 'command', clock, take: turn => take(agent, turn) })
 }
 
@@ -94,10 +98,12 @@ async function runTurn(
   })
   const { preset } = agent.plan
   const environment = { ...own, ...(preset && borrowed(preset.name, own)) }
+  const log = agent.log === undefined ? undefined : await openLog(agent.log)
   const output = new AgentOutput({
     output: agent.plan.output,
     clock: agent.clock,
     emit,
+    log: log?.line,
     hide: secretHider({ ...environment, ...(input.token !== undefined && { PARLEY_TOKEN: input.token }) }),
   })
   const run: ProgramRun = {
@@ -116,6 +122,7 @@ async function runTurn(
   }
   const end = await runProgram(run)
   const said = output.end()
+  await log?.end()
   if (end.cause === 'start')
     return { result: failed(startError(agent.name, run.command[0], end.error)), outputBytes: 0 }
   tellLeftovers(turn, end)

@@ -22,6 +22,8 @@ export interface CommandHost extends Omit<ProgramPlace, 'path'> {
   readonly environment: Variables
   /** Where the tokens of turns are kept; the system's temporary folder by default. */
   readonly tokens?: string | undefined
+  /** A file that gets everything that the program prints. */
+  readonly log?: string | undefined
 }
 
 export const commandKind: AgentKind<CommandSettings, ProgramPlace, CommandHost> = {

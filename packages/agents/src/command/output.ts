@@ -16,6 +16,8 @@ export interface OutputOptions {
   readonly clock: Clock
   readonly emit: (event: TurnEvent) => void
   readonly hide: (text: string) => string
+  /** Gets every line. */
+  readonly log?: ((line: string) => void) | undefined
 }
 
 export interface OutputEnd {
@@ -46,15 +48,20 @@ export class AgentOutput {
   #lastOut = ''
   #lastError = ''
 
-  constructor({ output, clock, emit, hide }: OutputOptions) {
+  constructor({ output, clock, emit, hide, log = () => {} }: OutputOptions) {
     this.#emit = emit
     this.#hide = hide
     this.#events = new LineEvents(clock, emit)
     this.#parser = output === 'text' ? undefined : parsers[output](this.#report())
     const most = output === 'text' ? agentLimits.lineLength : agentLimits.jsonLineLength
+    const taken = (text: string, take: (line: string) => void) => {
+      const line = hide(text)
+      log(line)
+      take(line)
+    }
     const progress = (text: string) => this.#events.progress(hide(text))
-    this.#stdout = new LineDecoder({ line: text => this.#line(hide(text)), progress }, most)
-    this.#stderr = new LineDecoder({ line: text => this.#errorLine(hide(text)), progress }, agentLimits.lineLength)
+    this.#stdout = new LineDecoder({ line: text => taken(text, line => this.#line(line)), progress }, most)
+    this.#stderr = new LineDecoder({ line: text => taken(text, line => this.#errorLine(line)), progress }, agentLimits.lineLength)
   }
 
   stdout(bytes: Buffer): void {

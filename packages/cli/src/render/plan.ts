@@ -14,6 +14,7 @@ export function planLines(view: RunView, drawing: Drawing): readonly string[] {
   return [
     paint('strong', cut(oneLine(view.intent), width)),
     cut(`team ${oneLine(view.team)}, ${plural(view.tasks.length, 'task')}, in ${oneLine(view.project)}`, width),
+    ...folderLines(view).map(line => cut(line, width)),
     '',
     ...taskLines(view.tasks, drawing).flatMap(({ lines }) => lines),
   ]
@@ -28,6 +29,7 @@ export function planDetails(view: RunView, team: Team | undefined, drawing: Draw
         ['project', view.project],
         ['intent', view.intent],
         ...(team ? [['limits', limitsOf(team)] as const] : []),
+        ...folderLines(view).map(line => ['folders', line] as const),
         ['asked', view.gates[0]?.question ?? ''],
       ],
       width,
@@ -41,6 +43,20 @@ export function planDetails(view: RunView, team: Team | undefined, drawing: Draw
     ...(team ? [] : [paint('quiet', 'To see what its agent runs: parley agents, parley config')]),
     paint('quiet', `Answer here, or later with \`parley approve ${shortId(view.run)}\`.`),
   ]
+}
+
+/** What runs in folders before the work, and what of the user's files comes along: both are said by a team file. */
+function folderLines({ folders = [], tasks }: RunView): readonly string[] {
+  const agents = new Set(folders.flatMap(each => each.agents))
+  const everywhere = folders.length === 1 && tasks.every(({ agent }) => agent === 'team' || agents.has(agent))
+  return folders.map(({ agents, setup, carry }) => {
+    const where = everywhere ? 'in every folder' : `in folders of ${agents.join(', ')}`
+    const parts = [
+      ...(setup ? [`setup ${describeAgent({ command: setup }).runs}`] : []),
+      ...(carry ? [`copies of ${carry.join(', ')}`] : []),
+    ]
+    return oneLine(`${parts.join(' and ')} ${where}`)
+  })
 }
 
 function taskFacts(task: PlanTaskView, intent: string, team: Team | undefined): readonly (readonly [string, string])[] {

@@ -38,9 +38,9 @@ export interface FileChange {
 
 /**
  * Why a change is refused: outside the paths of the turn; a `.git`; a submodule; a link that leads out of the project;
- * a pipe, socket or device; over the limit; one that git cannot take.
+ * a pipe, socket or device; over the limit; one that git cannot take; carried there or made by setup, and ignored.
  */
-export type RefusalReason = 'outside' | 'git' | 'submodule' | 'symlink' | 'special' | 'too_large' | 'unusable'
+export type RefusalReason = 'outside' | 'git' | 'submodule' | 'symlink' | 'special' | 'too_large' | 'unusable' | 'furnished'
 
 export interface RefusedChange extends FileChange {
   readonly reason: RefusalReason
@@ -50,7 +50,7 @@ export interface Captured {
   readonly commit: string
   readonly tree: string
   readonly changed: readonly FileChange[]
-  /** Put back in the folder and not in the commit, except a new pipe, socket or device, which may be in use. */
+  /** Put back in the folder and not in the commit, except what stays there: new pipes, sockets and devices, and `furnished`. */
   readonly refused: readonly RefusedChange[]
   /** Links that lead out of the project, where the turn may make such. */
   readonly outsideLinks: readonly string[]

@@ -1,9 +1,11 @@
 // A run's folders and merges. Every workspace has a folder with a private git repository; its work becomes a commit,
 // and commits are merged into the run's head. A project that is no repository is copied first.
 import { type Clock, err, ok, ParleyError, type Result, type WorkspaceId } from '@parley/core'
-import { type CaptureOptions, capture } from './capture.ts'
+import { type CaptureOptions, capture, keepSetup } from './capture.ts'
+import { globsWithoutFile } from './carry.ts'
 import { changesBetween, diffText, fileText, shownChange } from './files/changes.ts'
 import { finish, readFinished } from './finish.ts'
+import { readFurnished } from './furnished.ts'
 import { draftMerge, headOf, type IntegrateOptions, integrate, startLine } from './integrate.ts'
 import { folderLimits } from './limits.ts'
 import type { Captured, Draft, FileChange, Finished, Integrated, ProjectFacts } from './model.ts'
@@ -11,7 +13,7 @@ import { abandonSite, createSite, openSite, type Start } from './open.ts'
 import { locate } from './project.ts'
 import { places, requireCommit, requireName, type Site } from './site.ts'
 import { inTurn } from './turns.ts'
-import { drop, dropAll, prepare } from './worktree.ts'
+import { drop, dropAll, prepare, type Wanted } from './worktree.ts'
 
 export class RunFolders {
   readonly #site: Site
@@ -77,13 +79,32 @@ export class RunFolders {
 
   /**
    * Makes the agent's folder with exactly the commit's files, in place of whatever was there:
-   * `<home>/work/<workspace>`, or the project's subfolder inside it. No process may be at work in it.
+   * `<home>/work/<workspace>`, or the project's subfolder inside it. No process may be at work in it. What the same
+   * setup made there before stays; what is carried is copied anew.
    */
-  prepare(workspace: WorkspaceId, commit: string): Promise<Result<string>> {
+  prepare(workspace: WorkspaceId, commit: string, wanted: Wanted = {}): Promise<Result<string>> {
     return this.#inWorkspace(workspace, async () => {
       requireCommit(commit)
-      return prepare(this.#site, workspace, commit)
+      return prepare(this.#site, workspace, commit, wanted)
     })
+  }
+
+  /** Whether this setup has run in the folder, and what it made is there. */
+  async isSetUp(workspace: WorkspaceId, setup: string): Promise<boolean> {
+    return (await readFurnished(this.#site, workspace)).setup === setup
+  }
+
+  /** What setup made is none of the work from now on. `commit` is the one that the folder was prepared at. */
+  keepSetup(workspace: WorkspaceId, commit: string, setup: string): Promise<Result<void>> {
+    return this.#inWorkspace(workspace, async () => {
+      requireCommit(commit)
+      await keepSetup(this.#site, workspace, commit, setup)
+    })
+  }
+
+  /** Those of the globs that would carry nothing. */
+  uncarried(globs: readonly string[]): Promise<Result<readonly string[]>> {
+    return asResult(() => globsWithoutFile(this.#site, globs))
   }
 
   /**

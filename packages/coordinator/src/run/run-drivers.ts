@@ -71,6 +71,7 @@ export class RunDrivers {
       clock,
       machine,
       adapter: (work, task, agent) => adapters.adapter(run.id, facts, work, task, agent),
+      setup: (workspace, setup) => adapters.setup(run.id, facts, workspace, setup),
       token: (workspace, epoch) => turnToken(secret, { run: run.id, workspace, epoch }),
       environment,
       turns: this.#turns,

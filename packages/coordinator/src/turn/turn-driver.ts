@@ -29,6 +29,7 @@ import type { RunAtWork } from '../run/run-parts.ts'
 import type { PlannedTask } from '../team/team.ts'
 import { agentVerbs } from './agent-verbs.ts'
 import { outageOf } from './outage.ts'
+import { type Ready, readyFolder } from './ready-folder.ts'
 import { Turn } from './turn.ts'
 import { briefOf } from './turn-brief.ts'
 import { keepFailure, settleTurn } from './turn-end.ts'
@@ -260,14 +261,18 @@ export class TurnDriver {
     const epoch = before + 1
     await this.#writeMemory(record, { epoch, handled, idle, ...(question !== undefined && { question }) })
     if (view.status === 'blocked' || before === 0) await record.started()
-    const folder = this.#folder ?? unwrap(await this.#host.folders.prepare(this.workspace, await record.lastCommit()))
     const brief = await briefOf(this.#host, record, { directive: view.directive, mail, question })
     if (this.#stop.signal.aborted) return false
     invariant(!this.#turn, 'a workspace takes one turn at a time')
     const turn = new Turn(this.#host, record, epoch)
     this.#turn = turn
     this.#host.changed()
-    const result = await turn.take(brief, folder)
+    const { folder, failed }: Ready = this.#folder
+      ? { folder: this.#folder }
+      : await readyFolder(this.#host, record, turn, this.#stop.signal)
+    const result: TurnResult = failed
+      ? { outcome: 'failed', error: failed, usage: {} }
+      : await turn.take(brief, folder)
     this.#turn = undefined
     try {
       if (result.outcome !== 'failed') turn.met = await this.#diskFault(turn)

@@ -3,6 +3,7 @@ import { ParleyError, type TurnResult } from '@parley/core'
 import { coordinatorLimits } from '../limits.ts'
 import { readVerdict, type Verdict } from '../merge/verdict.ts'
 import type { TurnRecord } from '../projection/projected.ts'
+import { SETUP_FAILED } from './ready-folder.ts'
 import { answerText, errorText, reasonOf, tail } from './turn-text.ts'
 import type { WorkspaceRecord } from './workspace-record.ts'
 
@@ -39,7 +40,7 @@ export async function settleTurn(
 
 /** A command that fails is a judgement too; an agent that gives none has failed. */
 async function settleJudgement(record: WorkspaceRecord, result: TurnResult, turn: TurnRecord): Promise<undefined> {
-  const judgement = record.facts.kind === 'check' ? checked(record, result) : reviewed(result)
+  const judgement = setUpWrong(result) ?? (record.facts.kind === 'check' ? checked(record, result) : reviewed(result))
   if (!judgement) {
     const none = new ParleyError('no_verdict', `${record.facts.agent} did not end with ACCEPT, REVISE or REJECT.`)
     return fail(record, result.outcome === 'failed' ? result.error : none, turn)
@@ -48,6 +49,12 @@ async function settleJudgement(record: WorkspaceRecord, result: TurnResult, turn
   await record.checkpoint({ status: 'final', content: text, verdict, turn })
   await record.complete()
   return undefined
+}
+
+/** Work with which setup fails is sent back for that; a setup that fails by itself is no judgement. */
+function setUpWrong(result: TurnResult): Judged | undefined {
+  if (result.outcome !== 'failed' || result.error.code !== SETUP_FAILED || !result.error.details.ofWork) return undefined
+  return { verdict: 'revise', text: tail(result.error.message) }
 }
 
 type Judged = { readonly verdict: Verdict; readonly text: string }

@@ -1,5 +1,6 @@
 // One turn of an agent: its input, its output and usage meanwhile, its budget and time. It can be ended from outside.
 import {
+  type AgentAdapter,
   asParleyError,
   type CancelTimer,
   type EnvelopeId,
@@ -64,6 +65,16 @@ export class Turn {
     return aborted && reason instanceof ParleyError && reason.code === 'suspended'
   }
 
+  /** Runs a setup in its folder, which has its own time limit and no access to the workspace. */
+  async setUp(adapter: AgentAdapter, folder: string): Promise<TurnResult> {
+    const input = { ...this.#input(folder), prompt: '', context: [] }
+    return this.#taken(() => adapter.takeTurn(input, event => this.#setupSaid(event)))
+  }
+
+  #setupSaid(event: TurnEvent): void {
+    if (event.type === 'text' || event.type === 'notice') this.#emitted({ type: 'notice', text: `setup: ${event.text}` })
+  }
+
   async take(brief: Told, folder: string): Promise<TurnResult> {
     const cancel = this.#deadline()
     try {
@@ -97,20 +108,32 @@ export class Turn {
   }
 
   async #result({ prompt, context }: Told, folder: string): Promise<TurnResult> {
-    const { run, facts, projection, folders, environment, token } = this.#host
+    const { projection, token } = this.#host
     const { workspace, task, facts: own } = this.#record
-    const { epoch } = this
-    const { signal } = this.#abort
     const budget = await this.#budget()
-    const id = projection.firstTask(task.id)?.id
     const input = {
+      ...this.#input(folder),
+      prompt,
+      context,
+      token: token(workspace, this.epoch),
+      ...(budget && { budget }),
+    }
+    return this.#taken(async () => {
+      const adapter = this.#host.adapter(own, task, projection.agentConfig(nameOf(own.agent)))
+      return adapter.takeTurn(input, event => this.#emitted(event))
+    })
+  }
+
+  #input(folder: string) {
+    const { run, facts, projection, folders, environment } = this.#host
+    const { workspace, task, facts: own } = this.#record
+    const id = projection.firstTask(task.id)?.id
+    return {
       run: run.id,
       workspace,
       ...(id !== undefined && { task: id }),
       agent: own.agent,
-      epoch,
-      prompt,
-      context,
+      epoch: this.epoch,
       folder,
       environment: {
         ...environment,
@@ -123,13 +146,14 @@ export class Turn {
         PARLEY_AGENT: own.agent,
         PARLEY_PROJECT: facts.project.path,
       },
-      token: token(workspace, epoch),
-      ...(budget && { budget }),
-      signal,
+      signal: this.#abort.signal,
     }
+  }
+
+  async #taken(take: () => Promise<TurnResult>): Promise<TurnResult> {
+    const { signal } = this.#abort
     try {
-      const adapter = this.#host.adapter(own, task, projection.agentConfig(nameOf(own.agent)))
-      const result = await adapter.takeTurn(input, event => this.#emitted(event))
+      const result = await take()
       const why: unknown = signal.reason
       // What the adapter calls aborted was a deadline, if that is why it was told to stop.
       return result.outcome === 'failed' && why instanceof ParleyError ? { ...result, error: why } : result

@@ -52,6 +52,7 @@ export function runView(run: RunId, projection: RunProjection, live: Live = noth
     tasks_total: tasks.length,
     usage: total(tasks.map(task => task.usage)),
     tasks,
+    ...given({ folders: facts && furnishingViews(facts) }),
     gates: gateViews(run, projection),
     ...given({ reason, result: live.result() }),
     warnings: warningsOf(projection),
@@ -59,7 +60,7 @@ export function runView(run: RunId, projection: RunProjection, live: Live = noth
   }
 }
 
-export function summary({ tasks: _, gates: _1, reason: _2, result: _3, warnings: _4, cursor: _5, ...rest }: RunView) {
+export function summary({ tasks: _, folders: _0, gates: _1, reason: _2, result: _3, warnings: _4, cursor: _5, ...rest }: RunView) {
   return rest satisfies RunSummaryView
 }
 
@@ -136,7 +137,8 @@ function warningsOf(projection: RunProjection): string[] {
     dirty === 1 ? 'One uncommitted change of the project is' : `${dirty} uncommitted changes of the project are`
   const uncommitted = dirty > 0 ? [`${changes} not part of this run.`] : []
   const team = facts.team.warnings.map(({ message }) => message)
-  return [...team, ...uncommitted, ...[...projection.workspaces.values()].flatMap(diskWarning)]
+  const uncarried = (facts.uncarried ?? []).map(glob => `${glob} names no ignored file of the project: nothing is carried.`)
+  return [...team, ...uncarried, ...uncommitted, ...[...projection.workspaces.values()].flatMap(diskWarning)]
 }
 
 function diskWarning({ facts, checkpoints }: ProjectedWorkspace): string[] {

@@ -131,10 +131,22 @@ export const RunSummarySchema = closed({
 })
 export type RunSummaryView = Static<typeof RunSummarySchema>
 
+/** What the folders of these agents, and of checks of their work, hold beside the project's files. */
+export const FurnishingViewSchema = closed({
+  agents: Type.Array(Type.String()),
+  /** A program and its arguments. */
+  setup: Type.Optional(Type.Array(Type.String())),
+  /** Globs of ignored files. */
+  carry: Type.Optional(Type.Array(Type.String())),
+})
+export type FurnishingView = Static<typeof FurnishingViewSchema>
+
 export const RunViewSchema = closed({
   ...RunSummarySchema.properties,
   state: Type.Enum([...RUN_STATES]),
   tasks: Type.Array(PlanTaskViewSchema),
+  /** What runs in folders before anybody works there, and what is copied into them; undefined for neither. */
+  folders: Type.Optional(Type.Array(FurnishingViewSchema)),
   /** What waits for a person. */
   gates: Type.Array(GateViewSchema),
   /** Why it did not come to a good end. */

@@ -95,6 +95,8 @@ export interface AgentKind<out Settings extends AgentSettings = AgentSettings, i
   /** Agents that need no configuration, by name. */
   readonly ready?: Readonly<Record<string, Settings>>
   readonly costs: TurnCosts
+  /** Its agents see no folder, so that nothing is carried or set up for them. */
+  readonly folderless?: true
   readonly absence: AgentAbsence
 
   /** The settings, from fields that their schemas accept. The mark stays among them. */

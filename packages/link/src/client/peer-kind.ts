@@ -67,6 +67,7 @@ export const peerKind: AgentKind<PeerSettings, PeerPlace, PeerHost> = {
   ]),
   // A peer's turn is on the ledger of its owner, who pays it; one that claims too much must not use up this one.
   costs: 'elsewhere',
+  folderless: true,
   absence: {
     code: 'unknown_peer',
     description: 'Nobody is pinned under this name',

@@ -13,9 +13,9 @@ export interface AdapterOptions extends Omit<AgentHost, 'base' | 'environment'> 
 
 /** Throws `invalid_agent` for settings that make no sense. */
 export function agentAdapter(wanted: WantedAdapter, { env, spending, ...host }: AdapterOptions): AgentAdapter {
-  const { name, agent, base, environment: caller, check, origin } = wanted
+  const { name, agent, base, environment: caller, check, origin, log } = wanted
   const kind = kindFor(agent)
-  const made = kind.adapter(name, agent, { ...host, base, environment: { ...env, ...caller } })
-  // A check costs nothing, and what it finds must not depend on money.
+  const made = kind.adapter(name, agent, { ...host, base, log, environment: { ...env, ...caller } })
+  // A check or a setup costs nothing, and what it finds must not depend on money.
   return spending.ledgered(made, { origin, costs: check ? 'nothing' : kind.costs })
 }

@@ -95,7 +95,8 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
         answered(preflight(team, intent, { ...programs, path: sent?.PATH ?? programs.path }))
         // ALP-BUD-01: a run whose turns would all be refused is not begun.
         answered(spending.mayStart())
-        const environment = sent && callerEnvironment(answered(checkedEnvironment(sent)), Object.values(team.agents))
+        const environment =
+          sent && callerEnvironment(answered(checkedEnvironment(sent)), Object.values(team.agents), team.setup)
         const setup = {
           team,
           project,
