@@ -32,12 +32,16 @@ plan:
     review: { by: critic, prompt: Is it clean?, fallback: [second, helper] }
 `,
   )
-  const { api } = node(following([waiting], [done]))
+  const folders = [{ agents: ['writer'], setup: ['npm', 'ci'], carry: ['.env.test'] }]
+  const { api } = node(following([{ ...waiting, folders }], [done]))
   const terminal = new FakeTerminal({ interactive: true, answers: ['d', 'y'] })
   const ran = await parley(['solve', 'Tidy the house'], { node: api, terminal, cwd: folder })
   expect(ran.code).toBe(0)
+  const furnished = 'setup npm ci and copies of .env.test in every folder'
+  expect(terminal.output).toContain(`\n${furnished}\n`)
   expect(terminal.output).toContain(`intent   Tidy the house
 limits   3 turns at once, ends after 1h00m
+folders  ${furnished}
 asked    May writer do "Scan the house"?
 
 scan: Scan the house

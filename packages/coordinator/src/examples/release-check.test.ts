@@ -153,13 +153,7 @@ const clean: Files = {
   LICENSE: MIT,
 }
 
-describe('the team files of the examples', () => {
-  test.each(['release-check', 'review-team'])('%s is a team file without mistakes or warnings', name => {
-    const team = unwrap(readTeam(readFileSync(join(examples, name, 'parley.yaml'), 'utf8')))
-    expect(team.name).toBe(name)
-    expect(team.warnings).toEqual([])
-  })
-
+describe('the team file', () => {
   test('each check may change its own two files only, and the report waits for all of them', () => {
     const team = unwrap(readTeam(readFileSync(join(examples, 'release-check', 'parley.yaml'), 'utf8')))
     expect(team.approval).toBe('none')

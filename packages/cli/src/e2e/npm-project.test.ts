@@ -1,0 +1,69 @@
+// A real npm project with dependencies, from `parley init` to the result branch: real npm, no network, no registry.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { RunView } from '../node/views.ts'
+import { World } from '../testing/world.ts'
+
+let world: World
+beforeEach(() => {
+  world = new World()
+})
+afterEach(() => world.close())
+
+const json = (value: object) => `${JSON.stringify(value, null, 2)}\n`
+
+/** A dependency in a tarball, which npm unpacks into `node_modules` as it does with one of a registry. */
+function project(): void {
+  const npm = (folder: string, ...args: string[]) =>
+    execFileSync('npm', args, { cwd: join(world.project, folder), env: world.env, stdio: 'pipe' })
+  world.write('.npmrc', 'offline=true\naudit=false\nfund=false\nupdate-notifier=false\n')
+  world.write('.gitignore', 'node_modules/\n.env*\n')
+  mkdirSync(join(world.project, 'vendor/greet'), { recursive: true })
+  world.write('vendor/greet/package.json', json({ name: 'greet', version: '1.0.0', main: 'index.js' }))
+  world.write('vendor/greet/index.js', "module.exports = name => 'Hello, ' + name\n")
+  npm('vendor', 'pack', './greet', '--silent')
+  rmSync(join(world.project, 'vendor/greet'), { recursive: true })
+  const dependencies = { greet: 'file:vendor/greet-1.0.0.tgz' }
+  world.write('package.json', json({ name: 'app', version: '1.0.0', dependencies, scripts: { test: 'node test.js' } }))
+  world.write('test.js', "if (require('./app.js')() !== 'Hello, ' + process.env.npm_package_name) throw new Error('no')\n")
+  world.write('app.js', "module.exports = () => ''\n")
+  npm('.', 'install', '--package-lock-only')
+  world.write('.env.test', 'GREETED=app\n')
+}
+
+test('its tests pass in every folder with the setup that init has found, and the result has the work alone', async () => {
+  project()
+  const initial = await world.parley('init')
+  expect(initial.out).toContain('parley.yaml: written')
+  // What init writes for an agent, with one that is a script: it needs the dependency, and a file that is not committed.
+  const script = '. ./.env.test; echo "module.exports = () => require(\'greet\')(\'$GREETED\')" > app.js; node test.js || true'
+  world.write(
+    'parley.yaml',
+    `version: 1
+name: app
+setup: [npm, ci]
+carry: [.env.test]
+agents: { coder: { command: [sh, -c, ${JSON.stringify(script)}] } }
+plan: [{ id: greet, agent: coder, prompt: '{intent}', check: [npm, test] }]
+`,
+  )
+  world.commit()
+  const asked = await world.parley('solve', 'Greet the app')
+  expect(asked.err).toContain('setup npm ci and copies of .env.test in every folder')
+  const solved = await world.parley('solve', 'Greet the app', '--yes')
+  expect(solved).toMatchObject({ code: 0 })
+  const view = await world.json<RunView>('show')
+  expect(view).toMatchObject({
+    state: 'done',
+    folders: [{ agents: ['coder'], setup: ['npm', 'ci'], carry: ['.env.test'] }],
+    result: { files: ['app.js'] },
+    tasks: [{ attempt: 1, refused: [], steps: [{ kind: 'work' }, { kind: 'check', outcome: 'accepted' }] }],
+  })
+  expect(world.git('show', `${view.result!.branch}:app.js`)).toContain("require('greet')('app')")
+  expect(existsSync(join(world.project, 'node_modules'))).toBe(false)
+  const logs = join(world.home, 'default/logs/setup', view.run)
+  expect(readdirSync(logs)).toHaveLength(2)
+  expect(readFileSync(join(logs, readdirSync(logs)[0]!), 'utf8')).toContain('added 1 package')
+})
