@@ -1,6 +1,6 @@
 // A real npm project with dependencies, from `parley init` to the result branch: real npm, no network, no registry.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { RunView } from '../node/views.ts'
@@ -27,28 +27,27 @@ function project(): void {
   rmSync(join(world.project, 'vendor/greet'), { recursive: true })
   const dependencies = { greet: 'file:vendor/greet-1.0.0.tgz' }
   world.write('package.json', json({ name: 'app', version: '1.0.0', dependencies, scripts: { test: 'node test.js' } }))
-  world.write('test.js', "if (require('./app.js')() !== 'Hello, ' + process.env.npm_package_name) throw new Error('no')\n")
-  world.write('app.js', "module.exports = () => ''\n")
+  mkdirSync(join(world.project, 'src'))
+  world.write('test.js', "if (require('./src/app.js')() !== 'Hello, ' + process.env.npm_package_name) throw new Error('no')\n")
+  world.write('src/app.js', "module.exports = () => ''\n")
   npm('.', 'install', '--package-lock-only')
   world.write('.env.test', 'GREETED=app\n')
 }
 
 test('its tests pass in every folder with the setup that init has found, and the result has the work alone', async () => {
   project()
-  const initial = await world.parley('init')
-  expect(initial.out).toContain('parley.yaml: written')
-  // What init writes for an agent, with one that is a script: it needs the dependency, and a file that is not committed.
-  const script = '. ./.env.test; echo "module.exports = () => require(\'greet\')(\'$GREETED\')" > app.js; node test.js || true'
-  world.write(
-    'parley.yaml',
-    `version: 1
-name: app
-setup: [npm, ci]
-carry: [.env.test]
-agents: { coder: { command: [sh, -c, ${JSON.stringify(script)}] } }
-plan: [{ id: greet, agent: coder, prompt: '{intent}', check: [npm, test] }]
-`,
+  // An agent that needs a file that is not committed, and the dependency to test its work.
+  const claude = join(world.folder, 'bin/claude')
+  writeFileSync(
+    claude,
+    `#!/bin/sh\n. ./.env.test\necho "module.exports = () => require('greet')('$GREETED')" > src/app.js\nnode test.js || exit 1
+echo '{"type":"result","subtype":"success","is_error":false,"result":"Greeted."}'\n`,
   )
+  chmodSync(claude, 0o755)
+  expect((await world.parley('init')).out).toContain('parley.yaml: written, with claude, and `setup: [npm, ci]`')
+  // As a person would: what is there as a comment is switched on.
+  const offered = readFileSync(join(world.project, 'parley.yaml'), 'utf8')
+  world.write('parley.yaml', offered.replace('# carry', 'carry').replace(/^# (plan:| {2}.*)$/gm, '$1'))
   world.commit()
   const asked = await world.parley('solve', 'Greet the app')
   expect(asked.err).toContain('setup npm ci and copies of .env.test in every folder')
@@ -57,11 +56,11 @@ plan: [{ id: greet, agent: coder, prompt: '{intent}', check: [npm, test] }]
   const view = await world.json<RunView>('show')
   expect(view).toMatchObject({
     state: 'done',
-    folders: [{ agents: ['coder'], setup: ['npm', 'ci'], carry: ['.env.test'] }],
-    result: { files: ['app.js'] },
+    folders: [{ agents: ['claude'], setup: ['npm', 'ci'], carry: ['.env.test'] }],
+    result: { files: ['src/app.js'] },
     tasks: [{ attempt: 1, refused: [], steps: [{ kind: 'work' }, { kind: 'check', outcome: 'accepted' }] }],
   })
-  expect(world.git('show', `${view.result!.branch}:app.js`)).toContain("require('greet')('app')")
+  expect(world.git('show', `${view.result!.branch}:src/app.js`)).toContain("require('greet')('app')")
   expect(existsSync(join(world.project, 'node_modules'))).toBe(false)
   const logs = join(world.home, 'default/logs/setup', view.run)
   expect(readdirSync(logs)).toHaveLength(2)

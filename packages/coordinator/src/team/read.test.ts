@@ -2,13 +2,18 @@ import { canonicalize, unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { FULL, problemsIn, readTeam } from './testing/teams.ts'
 
+const furnishing = {
+  setup: { run: ['npm', 'ci'], timeoutMs: 600_000, pass: ['NPM_TOKEN'] },
+  carry: ['fixtures/large/**'],
+}
+
 test('a file with everything in it becomes a team with units resolved and the plan in working order', () => {
   expect(unwrap(readTeam(FULL, { file: 'parley.yaml', base: '/project' }))).toEqual({
     name: 'release-check',
     description: 'Is this repository fit to be released?',
     base: '/project',
     agents: {
-      writer: { preset: 'claude', model: 'sonnet', args: ['--verbose'], slots: 4 },
+      writer: { preset: 'claude', model: 'sonnet', args: ['--verbose'], slots: 4, ...furnishing },
       tests: {
         command: ['node', 'checks/tests.mjs', '{folder}'],
         prompt: 'none',
@@ -18,6 +23,7 @@ test('a file with everything in it becomes a team with units resolved and the pl
         timeoutMs: 300_000,
         maxOutputBytes: 1_048_576,
         slots: 2,
+        carry: ['.env'],
       },
     },
     limits: {
@@ -27,6 +33,7 @@ test('a file with everything in it becomes a team with units resolved and the pl
       budget: { token_limit: 1_000_000, cost_limit: 12.5 },
       breakers: { noProgress: 5, repetition: 3 },
     },
+    ...furnishing,
     approval: 'none',
     gates: {
       preset: 'supervised',
