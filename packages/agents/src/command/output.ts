@@ -61,7 +61,10 @@ export class AgentOutput {
     }
     const progress = (text: string) => this.#events.progress(hide(text))
     this.#stdout = new LineDecoder({ line: text => taken(text, line => this.#line(line)), progress }, most)
-    this.#stderr = new LineDecoder({ line: text => taken(text, line => this.#errorLine(line)), progress }, agentLimits.lineLength)
+    this.#stderr = new LineDecoder(
+      { line: text => taken(text, line => this.#errorLine(line)), progress },
+      agentLimits.lineLength,
+    )
   }
 
   stdout(bytes: Buffer): void {

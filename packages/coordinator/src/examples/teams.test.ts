@@ -50,7 +50,10 @@ if ('${name}' === 'claude') {
 function npmProject(test: string): void {
   const manifest = { name: 'sums', version: '1.0.0', scripts: { test } }
   fixture.write('package.json', JSON.stringify(manifest))
-  fixture.write('package-lock.json', JSON.stringify({ ...manifest, scripts: undefined, lockfileVersion: 3, packages: {} }))
+  fixture.write(
+    'package-lock.json',
+    JSON.stringify({ ...manifest, scripts: undefined, lockfileVersion: 3, packages: {} }),
+  )
   fixture.write('.npmrc', 'offline=true\naudit=false\nfund=false\nupdate-notifier=false\n')
   fixture.write('.gitignore', 'node_modules/\n')
 }
@@ -77,7 +80,8 @@ test('fix-issue: work goes back until the tests pass and the reviewer is content
       const good = reviewed || prompt.includes('no sum')
       writeFileSync('add.mjs', (reviewed ? '// The sum.\\n' : '') + 'export const add = (a, b) => a ' + (good ? '+' : '-') + ' b\\n')
       return 'I changed add.mjs.'`,
-    codex: "return readFileSync('add.mjs', 'utf8').startsWith('//') ? 'Right.\\n\\nACCEPT' : 'REVISE: say what it does'",
+    codex:
+      "return readFileSync('add.mjs', 'utf8').startsWith('//') ? 'Right.\\n\\nACCEPT' : 'REVISE: say what it does'",
   })
   npmProject('node sum.test.mjs')
   fixture.write('add.mjs', 'export const add = (a, b) => a - b\n')

@@ -12,7 +12,7 @@ import { leadsOutside, targetsOf } from './files/links.ts'
 import { putBack } from './files/put-back.ts'
 import { requireSize } from './files/size.ts'
 import { type Barred, type FoundChange, type Survey, surveyFolder } from './files/survey.ts'
-import { type Furnished, ignoredIn, isAmong, readFurnished, withBaseline, writeFurnished } from './furnished.ts'
+import { type Furnished, ignoredIn, isAmong, NOTHING, readFurnished, withBaseline, writeFurnished } from './furnished.ts'
 import { folderLimits } from './limits.ts'
 import type { Captured, RefusalReason, RefusedChange } from './model.ts'
 import { privateFolder } from './repository.ts'
@@ -42,8 +42,9 @@ export function keepSetup(site: Site, workspace: WorkspaceId, commit: string, se
     const { contents, repository } = site
     const before = await readFurnished(site, workspace)
     const options = { parent: commit, symlinks: 'outside', message: 'What setup changed\n', author: 'setup' } as const
-    const { tree: result, changed } = await takeSteady(site, workspace, tree, options, NO_FURNITURE)
-    const made = (await ignoredIn(contents, tree)).filter(name => !before.carried.includes(name))
+    const { tree: result, changed } = await takeSteady(site, workspace, tree, options, NOTHING)
+    const carried = new Set(before.carried)
+    const made = (await ignoredIn(contents, tree)).filter(name => !carried.has(name))
     let baseline: string | undefined
     if (changed.length > 0) {
       const { message, author } = options
@@ -116,7 +117,6 @@ interface Refused extends Barred {
 
 type Furniture = Pick<Furnished, 'baseline' | 'made' | 'carried'>
 
-const NO_FURNITURE: Furniture = { made: [], carried: [] }
 
 /** An agent may be at work while a checkpoint is made, and git fails on a file that becomes a folder under its eyes. */
 async function takeSteady(

@@ -2,7 +2,7 @@
 // can share their blocks: an agent that writes to one of them must not change the user's own.
 import { constants } from 'node:fs'
 import { copyFile, lstat, mkdir, readlink, symlink } from 'node:fs/promises'
-import { posix } from 'node:path'
+import { join, posix } from 'node:path'
 import type { Tree } from './contents.ts'
 import { allowedPaths } from './files/allowed-paths.ts'
 import { type FileName, splitNames } from './files/file-name.ts'
@@ -13,8 +13,8 @@ import { requireSize, type SizedFile } from './files/size.ts'
 import { folderLimits } from './limits.ts'
 import type { Site } from './site.ts'
 
-/** Copies what the globs name into a folder. Its index says what is tracked, and so comes with the commit. */
-export async function carry(site: Site, tree: Tree, globs: readonly string[]): Promise<void> {
+/** Copies what the globs name into a folder, and answers with the names. Its index says what is tracked, and so comes with the commit. */
+export async function carry(site: Site, tree: Tree, globs: readonly string[]): Promise<readonly FileName[]> {
   const top = topOf(site)
   const { names, cut } = await namedBy(site, tree.index, globs)
   const found: (SizedFile & { readonly name: FileName; readonly link?: Buffer })[] = []
@@ -31,6 +31,7 @@ export async function carry(site: Site, tree: Tree, globs: readonly string[]): P
     const some = found.slice(next, next + folderLimits.copiesAtOnce)
     await Promise.all(some.map(({ name, link }) => copy(top, tree.folder, name, link)))
   }
+  return found.map(({ name }) => name)
 }
 
 async function copy(top: string, folder: string, name: FileName, link: Buffer | undefined): Promise<void> {
@@ -44,7 +45,7 @@ async function copy(top: string, folder: string, name: FileName, link: Buffer | 
 
 /** Globs that name no ignored file of the project. */
 export async function globsWithoutFile(site: Site, globs: readonly string[]): Promise<readonly string[]> {
-  const { names } = await namedBy(site, '/dev/null', globs)
+  const { names } = await namedBy(site, join(site.home, 'no-index'), globs)
   return globs.filter(glob => {
     const isNamed = namedByGlobs([glob], site)
     return !names.some(isNamed)

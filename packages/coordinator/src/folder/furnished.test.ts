@@ -1,9 +1,29 @@
 // What a folder has beside the files of its commit: ignored files that are carried there, and what setup made.
-import { chmodSync, existsSync, linkSync, lstatSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
-import { captured, commitAll, createFolders, gitProject, plainProject, refusal, userGit, write, ws } from './testing/project.ts'
+import {
+  captured,
+  commitAll,
+  createFolders,
+  gitProject,
+  plainProject,
+  refusal,
+  userGit,
+  write,
+  ws,
+} from './testing/project.ts'
 
 const IGNORE = '.env*\n*.local\ncache/\nnode_modules/\n'
 const files = { '.gitignore': IGNORE, 'readme.md': 'one\n', 'lock.json': '{}\n', 'app/main.ts': 'main\n' }
@@ -104,7 +124,12 @@ describe('setup', () => {
     const prepare = async (commit: string, setup = 'npm ci') =>
       unwrap(await folders.prepare(ws('one'), commit, { setup }))
     const folder = await prepare(base)
-    write(folder, { 'node_modules/dep/index.js': 'dep', 'lock.json': '{"peer":1}\n', 'gen/api.ts': 'api\n', '.venv/x': '' })
+    write(folder, {
+      'node_modules/dep/index.js': 'dep',
+      'lock.json': '{"peer":1}\n',
+      'gen/api.ts': 'api\n',
+      '.venv/x': '',
+    })
     write(folder, { '.venv/.gitignore': '*\n' })
     rmSync(join(folder, 'app/main.ts'))
     expect(await folders.isSetUp(ws('one'), 'npm ci')).toBe(false)
@@ -153,7 +178,11 @@ describe('setup', () => {
 
   test.each([
     ['another setup', 'npm install', () => {}],
-    ['one whose output is gone', 'npm ci', (folder: string) => rmSync(join(folder, 'node_modules'), { recursive: true })],
+    [
+      'one whose output is gone',
+      'npm ci',
+      (folder: string) => rmSync(join(folder, 'node_modules'), { recursive: true }),
+    ],
     [
       'one behind a link',
       'npm ci',

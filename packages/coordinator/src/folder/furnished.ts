@@ -18,8 +18,9 @@ const furnished = compile(
     setup: Type.String(),
     /** A commit with what setup changed and git does not ignore; its parent is the one that setup ran on. */
     baseline: Type.Optional(Type.String()),
-    /** Ignored files, and folders with a slash at their end, with one character for each byte. */
+    /** Ignored files, and folders with a slash at their end, that setup made. All names have one character a byte. */
     made: Type.Array(Type.String()),
+    /** Files that came from the project. */
     carried: Type.Array(Type.String()),
   }),
 )
@@ -31,7 +32,7 @@ export interface Furnished {
   readonly carried: readonly string[]
 }
 
-const NOTHING: Furnished = { setup: '', made: [], carried: [] }
+export const NOTHING: Furnished = { setup: '', made: [], carried: [] }
 
 function fileOf(home: string, workspace: WorkspaceId): string {
   return join(places.furnished(home), `${workspace}.json`)

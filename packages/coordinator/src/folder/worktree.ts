@@ -5,14 +5,13 @@ import { join } from 'node:path'
 import type { WorkspaceId } from '@parley/core'
 import { gitFile, makeAgentRepository } from './agent-repository.ts'
 import { carry } from './carry.ts'
-import { copyIndex, type Tree } from './contents.ts'
+import { copyIndex } from './contents.ts'
 import { removeAll } from './files/remove.ts'
 import {
-  type Furnished,
   forgetFurnished,
   hasAll,
-  ignoredIn,
   moveAll,
+  NOTHING,
   readFurnished,
   withBaseline,
   writeFurnished,
@@ -54,31 +53,16 @@ export async function prepare(
   await copyIndex(index, join(gitDir, 'index'))
   await mkdir(join(folder, facts.folder), { recursive: true })
   if (kept) await moveAll(kept.made, place, folder)
-  if (globs.length > 0) await carry(site, { folder, index }, globs)
-  const furnished = await furnishedNow(site, { folder, index }, globs, kept)
+  const carried = globs.length > 0 ? await carry(site, { folder, index }, globs) : []
   if (kept) await removePlace(site, workspace)
   await rename(index, knownIndex(site, workspace))
   const repository = places.repository(home, workspace)
   await writeFile(join(folder, '.git'), gitFile(repository))
   await rename(gitDir, repository)
   await rename(folder, place)
-  if (furnished) await writeFurnished(site, workspace, furnished)
+  if (kept || carried.length > 0) await writeFurnished(site, workspace, { ...(kept ?? NOTHING), carried })
   await removeAll(making)
   return join(place, facts.folder)
-}
-
-/** Undefined where there is nothing to tell. */
-async function furnishedNow(
-  { contents }: Site,
-  tree: Tree,
-  globs: readonly string[],
-  kept: Furnished | undefined,
-): Promise<Furnished | undefined> {
-  if (kept && globs.length === 0) return kept
-  if (globs.length === 0) return undefined
-  const made = new Set(kept?.made)
-  const carried = (await ignoredIn(contents, tree)).filter(name => !made.has(name))
-  return { setup: '', made: [], ...kept, carried }
 }
 
 async function removePlace({ home }: Site, workspace: WorkspaceId): Promise<void> {

@@ -26,6 +26,12 @@ export interface TurnRecord {
   readonly error?: string
 }
 
+/** What was run in a folder before its first turn. */
+export interface SetupRecord {
+  readonly command: readonly string[]
+  readonly wall_ms: number
+}
+
 /** What the payload of a checkpoint of work has besides what every payload has. */
 export interface WorkPayload {
   /** Links of the work that lead out of the project. */
@@ -34,6 +40,8 @@ export interface WorkPayload {
   /** Of a workspace that judges another one's work. */
   readonly verdict?: Verdict
   readonly turn?: TurnRecord
+  /** A checkpoint of a setup, which is no work. */
+  readonly setup?: SetupRecord
 }
 
 export interface ProjectedCheckpoint {

@@ -178,7 +178,8 @@ const FOLDS: Folds = {
     const record = (await load(body.checkpoint_id as ObjectId)) as CheckpointRecord | undefined
     if (!workspace || !record) return
     const payload = record.payload as CheckpointRecord['payload'] & WorkPayload
-    const { content, files_changed, outside_links = [], commit, verdict, turn } = payload
+    const { content, files_changed, outside_links = [], commit, verdict, turn, setup } = payload
+    if (setup) return
     if (turn && turn.outcome !== 'kept') workspace.turnOpen = false
     workspace.checkpoints.push({
       id: record.id,

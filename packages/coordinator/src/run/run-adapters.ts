@@ -103,5 +103,6 @@ function dropOldest(logs: string): void {
   } catch {
     // There are none yet.
   }
-  for (const run of runs.slice(0, -coordinatorLimits.setupLogRuns)) rmSync(join(logs, run), { recursive: true, force: true })
+  for (const run of runs.slice(0, -coordinatorLimits.setupLogRuns))
+    rmSync(join(logs, run), { recursive: true, force: true })
 }

@@ -2,7 +2,7 @@
 import { durationPattern, kindFields, kindOf, parseDuration } from '@parley/agents'
 import { type AgentKind, type AgentSettings, type TSchema, Type, unwrap } from '@parley/core'
 import { closed, patterned, whole } from './fields.ts'
-import { type FolderFile, folderFields, type Furnishing, furnishingOf } from './folder-fields.ts'
+import { type FolderFile, type Furnishing, folderFields, furnishingOf } from './folder-fields.ts'
 import { teamDefaults, teamLimits } from './limits.ts'
 import { either } from './words.ts'
 

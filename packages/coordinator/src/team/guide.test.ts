@@ -69,7 +69,10 @@ describe('the guide to team files', () => {
   })
 })
 
-test.each(readdirSync(join(root, 'examples')).filter(name => !name.includes('.')))('examples/%s has a good team file', name => {
-  const text = readFileSync(join(root, 'examples', name, 'parley.yaml'), 'utf8')
-  expect(unwrap(readTeam(text))).toMatchObject({ name, warnings: [] })
-})
+test.each(readdirSync(join(root, 'examples')).filter(name => !name.includes('.')))(
+  'examples/%s has a good team file',
+  name => {
+    const text = readFileSync(join(root, 'examples', name, 'parley.yaml'), 'utf8')
+    expect(unwrap(readTeam(text))).toMatchObject({ name, warnings: [] })
+  },
+)

@@ -38,7 +38,7 @@ export async function readyFolder(
     const error = result.outcome === 'complete' ? await keep(host, workspace, commit, key) : whyOf(result)
     if (!error) {
       const ms = Math.max(0, Math.round((clock.now() - began) / 1000))
-      await record.remember('setup', { command: setup.run, wall_ms: ms, ...(carry && { carry }) })
+      await record.setUp({ command: setup.run, wall_ms: ms })
       return { folder }
     }
     if (turn.ended) return { folder, failed: error }
@@ -83,7 +83,10 @@ function isOfWork(host: RunAtWork, facts: WorkspaceFacts, { run }: Setup): boole
 }
 
 /** An agent's own; a check has that of the agent whose work it judges, and the work of a team that of the team file. */
-function furnishingFor({ projection, facts: { team } }: RunAtWork, facts: WorkspaceFacts): Furnishing & { who: string } {
+function furnishingFor(
+  { projection, facts: { team } }: RunAtWork,
+  facts: WorkspaceFacts,
+): Furnishing & { who: string } {
   const about = facts.kind === 'check' ? (projection.workspaces.get(facts.of as WorkspaceId)?.facts ?? facts) : facts
   const who = nameOf(about.agent)
   const { setup, carry }: Furnishing = projection.agentConfig(who) ?? team

@@ -270,9 +270,7 @@ export class TurnDriver {
     const { folder, failed }: Ready = this.#folder
       ? { folder: this.#folder }
       : await readyFolder(this.#host, record, turn, this.#stop.signal)
-    const result: TurnResult = failed
-      ? { outcome: 'failed', error: failed, usage: {} }
-      : await turn.take(brief, folder)
+    const result: TurnResult = failed ? { outcome: 'failed', error: failed, usage: {} } : await turn.take(brief, folder)
     this.#turn = undefined
     try {
       if (result.outcome !== 'failed') turn.met = await this.#diskFault(turn)

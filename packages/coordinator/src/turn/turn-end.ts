@@ -53,7 +53,8 @@ async function settleJudgement(record: WorkspaceRecord, result: TurnResult, turn
 
 /** Work with which setup fails is sent back for that; a setup that fails by itself is no judgement. */
 function setUpWrong(result: TurnResult): Judged | undefined {
-  if (result.outcome !== 'failed' || result.error.code !== SETUP_FAILED || !result.error.details.ofWork) return undefined
+  if (result.outcome !== 'failed' || result.error.code !== SETUP_FAILED || !result.error.details.ofWork)
+    return undefined
   return { verdict: 'revise', text: tail(result.error.message) }
 }
 

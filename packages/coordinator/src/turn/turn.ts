@@ -72,7 +72,8 @@ export class Turn {
   }
 
   #setupSaid(event: TurnEvent): void {
-    if (event.type === 'text' || event.type === 'notice') this.#emitted({ type: 'notice', text: `setup: ${event.text}` })
+    if (event.type === 'text' || event.type === 'notice')
+      this.#emitted({ type: 'notice', text: `setup: ${event.text}` })
   }
 
   async take(brief: Told, folder: string): Promise<TurnResult> {

@@ -12,7 +12,12 @@ export function furnishingViews({ team, plan }: RunFacts): readonly FurnishingVi
   // The work of a team is judged in a folder that is no agent's.
   if (tasks.some(task => task.plan && task.check)) all.push(['team', team])
   const groups = Map.groupBy(all, ([, { setup, carry }]) => JSON.stringify([setup?.run, carry]))
-  const views = [...groups.values()].map(group => viewOf(group.map(([name]) => name), group[0]![1]))
+  const views = [...groups.values()].map(group =>
+    viewOf(
+      group.map(([name]) => name),
+      group[0]![1],
+    ),
+  )
   const told = views.filter(({ setup, carry }) => setup ?? carry)
   return told.length > 0 ? told : undefined
 }

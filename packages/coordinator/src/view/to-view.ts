@@ -12,6 +12,7 @@ import { wasAbandoned } from '../run/abandon.ts'
 import { doerOf, type PlannedTask } from '../team/team.ts'
 import { nameOf } from '../turn/identities.ts'
 import { failureText, sentence } from './failure-text.ts'
+import { furnishingViews } from './furnishing-view.ts'
 import { gateViews } from './gate-view.ts'
 import { salvageOfTask } from './salvage-view.ts'
 import type {
@@ -60,7 +61,16 @@ export function runView(run: RunId, projection: RunProjection, live: Live = noth
   }
 }
 
-export function summary({ tasks: _, folders: _0, gates: _1, reason: _2, result: _3, warnings: _4, cursor: _5, ...rest }: RunView) {
+export function summary({
+  tasks: _,
+  folders: _0,
+  gates: _1,
+  reason: _2,
+  result: _3,
+  warnings: _4,
+  cursor: _5,
+  ...rest
+}: RunView) {
   return rest satisfies RunSummaryView
 }
 
@@ -137,7 +147,9 @@ function warningsOf(projection: RunProjection): string[] {
     dirty === 1 ? 'One uncommitted change of the project is' : `${dirty} uncommitted changes of the project are`
   const uncommitted = dirty > 0 ? [`${changes} not part of this run.`] : []
   const team = facts.team.warnings.map(({ message }) => message)
-  const uncarried = (facts.uncarried ?? []).map(glob => `${glob} names no ignored file of the project: nothing is carried.`)
+  const uncarried = (facts.uncarried ?? []).map(
+    glob => `${glob} names no ignored file of the project: nothing is carried.`,
+  )
   return [...team, ...uncarried, ...uncommitted, ...[...projection.workspaces.values()].flatMap(diskWarning)]
 }
 

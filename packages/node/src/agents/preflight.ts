@@ -67,7 +67,10 @@ function chainsOf({ agent, fallback, review, merge, salvage }: PlannedTask): rea
 
 /** What may run in a folder of this plan, each program once. */
 function setupsIn(team: Team, plan: readonly PlannedTask[]): readonly NonNullable<Team['setup']>[] {
-  const agents = plan.flatMap(chainsOf).flat().map(name => team.agents[name]!)
+  const agents = plan
+    .flatMap(chainsOf)
+    .flat()
+    .map(name => team.agents[name]!)
   // The work of a team is checked in a folder that is no agent's.
   const nobodys = plan.some(task => task.plan && task.check) ? [team] : []
   const all = [...agents, ...nobodys].flatMap(({ setup }) => setup ?? [])

@@ -121,7 +121,8 @@ describe('a run is not started', () => {
         ],
       },
     })
-    for (const name of ['no-such-a', './no-such-r', 'no-such-setup', 'no-such-check', place.home]) expect(error.message).toContain(name)
+    for (const name of ['no-such-a', './no-such-r', 'no-such-setup', 'no-such-check', place.home])
+      expect(error.message).toContain(name)
     expect(coordinator.solved).toEqual([])
   })
 

@@ -75,7 +75,11 @@ test.each([
   ['yarn.lock', '[yarn, install, --frozen-lockfile]', '[yarn, test]'],
   ['yarn.lock .yarnrc.yml', '[yarn, install, --immutable]', '[yarn, test]'],
   ['uv.lock requirements.txt', '[uv, sync, --locked]', '[uv, run, pytest, -q]'],
-  ['requirements.txt', "'python3 -m venv .venv && .venv/bin/pip install -r requirements.txt']", ".venv/bin/pytest -q']"],
+  [
+    'requirements.txt',
+    "'python3 -m venv .venv && .venv/bin/pip install -r requirements.txt']",
+    ".venv/bin/pytest -q']",
+  ],
   ['Cargo.lock', '[cargo, fetch, --locked]', '[cargo, test, --locked]'],
   ['go.sum', '[go, mod, download]', '[go, test, ./...]'],
   ['Cargo.lock npm-shrinkwrap.json', two, "[sh, -c, 'npm test && cargo test --locked']"],

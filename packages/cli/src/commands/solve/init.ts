@@ -37,10 +37,14 @@ export default command({
     const agents = readyHere({ path: context.env.PATH ?? '', pinned: () => false, functions: {} })
     const found = projectSetup(folder)
     const done = [writeTeam(folder, agents, found), ...noteFiles(folder).map(file => writeNotes(folder, file))]
-    print(context, { folder, agents, ...(found && { setup: found.setup }), files: done.map(({ file, did }) => ({ file, did })) }, () => [
-      ...done.map(({ file, text }) => `${file}: ${text}`),
-      ...(context.global.quiet ? [] : ['', ...nextLines(folder, agents)]),
-    ])
+    print(
+      context,
+      { folder, agents, ...(found && { setup: found.setup }), files: done.map(({ file, did }) => ({ file, did })) },
+      () => [
+        ...done.map(({ file, text }) => `${file}: ${text}`),
+        ...(context.global.quiet ? [] : ['', ...nextLines(folder, agents)]),
+      ],
+    )
   },
 })
 
@@ -64,7 +68,9 @@ function writeTeam(folder: string, agents: readonly string[], found: ProjectSetu
   const path = join(folder, TEAM_FILE)
   if (existsSync(path)) {
     const lacks = found && !/^ *setup:/m.test(readFileSync(path, 'utf8'))
-    const offer = lacks ? `; \`setup: ${yamlList(found.setup)}\` in it would install what ${found.locks.join(' and ')} names` : ''
+    const offer = lacks
+      ? `; \`setup: ${yamlList(found.setup)}\` in it would install what ${found.locks.join(' and ')} names`
+      : ''
     return { file: TEAM_FILE, did: 'kept', text: `exists; left unchanged${offer}` }
   }
   write(path, teamTemplate(agents, basename(folder), found), 'wx')

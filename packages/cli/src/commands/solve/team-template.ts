@@ -20,7 +20,7 @@ limits:
 
 /** What is run in a folder before anybody works there, and what comes along. */
 function folders(found: ProjectSetup | undefined): string {
-  if (!found) return "\n# setup: [make, deps]         # run once in every folder, before anybody works there\n"
+  if (!found) return '\n# setup: [make, deps]         # run once in every folder, before anybody works there\n'
   return `
 # Run once in every folder before anybody works there, since folders hold committed files only: for ${found.locks.join(' and ')}.
 setup: ${yamlList(found.setup)}

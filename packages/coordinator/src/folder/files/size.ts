@@ -27,11 +27,9 @@ export function requireSize(files: readonly SizedFile[], what: Sized): void {
     : `${megabytes(bytes)}, and ${megabytes(folderLimits.bytes)} are the limit`
   const names = folders.map(each => `${nameText(each.folder)}/ (${each.files} files, ${megabytes(each.bytes)})`)
   const largest = names.length === 0 ? '' : ` The largest folders are ${names.join(', ')}.`
-  throw new ParleyError(
-    what.code,
-    `${what.of} ${tooMany ? 'has' : 'holds'} ${size}.${largest} ${advice}`,
-    { details: { files: files.length, bytes, folders: folders.map(each => nameText(each.folder)) } },
-  )
+  throw new ParleyError(what.code, `${what.of} ${tooMany ? 'has' : 'holds'} ${size}.${largest} ${advice}`, {
+    details: { files: files.length, bytes, folders: folders.map(each => nameText(each.folder)) },
+  })
 }
 
 function megabytes(bytes: number): string {
