@@ -12,7 +12,15 @@ import { leadsOutside, targetsOf } from './files/links.ts'
 import { putBack } from './files/put-back.ts'
 import { requireSize } from './files/size.ts'
 import { type Barred, type FoundChange, type Survey, surveyFolder } from './files/survey.ts'
-import { type Furnished, ignoredIn, isAmong, NOTHING, readFurnished, withBaseline, writeFurnished } from './furnished.ts'
+import {
+  type Furnished,
+  ignoredIn,
+  isAmong,
+  NOTHING,
+  readFurnished,
+  withBaseline,
+  writeFurnished,
+} from './furnished.ts'
 import { folderLimits } from './limits.ts'
 import type { Captured, RefusalReason, RefusedChange } from './model.ts'
 import { privateFolder } from './repository.ts'
@@ -116,7 +124,6 @@ interface Refused extends Barred {
 }
 
 type Furniture = Pick<Furnished, 'baseline' | 'made' | 'carried'>
-
 
 /** An agent may be at work while a checkpoint is made, and git fails on a file that becomes a folder under its eyes. */
 async function takeSteady(

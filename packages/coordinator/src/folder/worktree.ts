@@ -7,15 +7,7 @@ import { gitFile, makeAgentRepository } from './agent-repository.ts'
 import { carry } from './carry.ts'
 import { copyIndex } from './contents.ts'
 import { removeAll } from './files/remove.ts'
-import {
-  forgetFurnished,
-  hasAll,
-  moveAll,
-  NOTHING,
-  readFurnished,
-  withBaseline,
-  writeFurnished,
-} from './furnished.ts'
+import { forgetFurnished, hasAll, moveAll, NOTHING, readFurnished, withBaseline, writeFurnished } from './furnished.ts'
 import { privateFolder } from './repository.ts'
 import { places, type Site } from './site.ts'
 

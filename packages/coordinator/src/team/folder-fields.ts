@@ -15,20 +15,21 @@ export const CarrySchema = Type.Array(Type.String({ maxLength: teamLimits.pathLe
   examples: [['.env.test', 'fixtures/large/**']],
 })
 
-const setupCommand = Type.Array(Type.String({ maxLength: teamLimits.wordLength, pattern: WORD_PATTERN }), {
-  minItems: 1,
-  maxItems: teamLimits.commandWords,
-  examples: [['npm', 'ci']],
-  title: 'Command',
-  description: 'A program and its arguments.',
-})
+const command = (least: number) =>
+  Type.Array(Type.String({ maxLength: teamLimits.wordLength, pattern: WORD_PATTERN }), {
+    minItems: least,
+    maxItems: teamLimits.commandWords,
+    examples: [['npm', 'ci']],
+    title: 'Command',
+    description: 'A program and its arguments.',
+  })
 
 export const SetupSchema = Type.Union(
   [
-    setupCommand,
+    command(0),
     Type.Object(
       {
-        run: setupCommand,
+        run: command(1),
         timeout: patterned(durationPattern, 'Timeout', 'How long it may take.', ['10m']),
         pass: Type.Optional(
           Type.Array(Type.String({ pattern: VARIABLE_PATTERN }), {
@@ -41,12 +42,11 @@ export const SetupSchema = Type.Union(
       },
       closed,
     ),
-    Type.Enum(['none']),
   ],
   {
     title: 'Setup',
     description:
-      'A program and its arguments, run once in every folder before anybody works in it: those of checks and reviews too. What it changes is not the work of an agent. none: nothing is run.',
+      'A program and its arguments, run once in every folder before anybody works in it: those of checks and reviews too. What it changes is not the work of an agent. An empty list: nothing is run.',
     examples: [['npm', 'ci']],
   },
 )
@@ -78,7 +78,8 @@ export function furnishingOf(own: FolderFile, all: FolderFile = {}): Furnishing 
 }
 
 function setupOf(file: FolderFile['setup']): Setup | undefined {
-  if (file === undefined || file === 'none') return undefined
+  if (file === undefined) return undefined
   const { run, timeout = teamDefaults.setupTimeout, pass } = 'run' in file ? file : { run: file }
+  if (run.length === 0) return undefined
   return { run, timeoutMs: parseDuration(timeout)!, ...given({ pass }) }
 }

@@ -59,7 +59,9 @@ test('setup runs once in every folder, of work, check and review, and none of wh
   expect(new Set(ran()).size).toBe(3)
   expect(ran()).toHaveLength(3)
   const told = fixture.trail.run(view.run as RunId).query({ event_type: 'checkpoint_created' }, { kind: 'runtime' })
-  expect(unwrap(await told).entries.filter(({ body }) => 'intent' in body && body.intent === 'setup')).toHaveLength(3)
+  // Beside one for the work and two for what its judges say.
+  const statuses = unwrap(await told).entries.map(({ body }) => 'status' in body && body.status)
+  expect(statuses.toSorted()).toEqual([...Array(3).fill('final'), ...Array(3).fill('provisional')])
 })
 
 test('what setup made is there again after a restart in the middle of a turn, without running it again', async () => {
@@ -126,7 +128,7 @@ test('work with which setup fails goes back to the agent with what setup printed
 
 test('a setup of the reviewer that fails by itself costs the author no attempt', async () => {
   scripts(writes('new.txt'))
-  const agents = `  coder: { command: [scripted, coder], setup: none }\n  critic: { command: [scripted, critic], setup: [sh, -c, exit 1] }`
+  const agents = `  coder: { command: [scripted, coder], setup: [] }\n  critic: { command: [scripted, critic], setup: [sh, -c, exit 1] }`
   const plan = '{ id: work, agent: coder, prompt: x, review: { by: critic } }'
   const view = await fixture.finished(team({ setup: shell(install()), agents, plan }))
   expect(view).toMatchObject({ state: 'failed', tasks: [{ attempt: 1 }], folders: [{ agents: ['critic'] }] })
@@ -136,12 +138,12 @@ test('a setup of the reviewer that fails by itself costs the author no attempt',
 
 test('a setup has a time limit of its own, and neither that nor an abort leaves a process', async () => {
   scripts(() => 'never')
-  const hanging = '(setsid sleep 1000 &) ; sleep 1000;'
+  const hanging = 'echo begun; (setsid sleep 1000 &) ; sleep 1000;'
   const late = await fixture.finished(team({ setup: `{ run: ${shell(install(hanging))}, timeout: 400ms }` }))
   expect(late.tasks[0]!.note).toContain('400 ms')
   expect(ran()).toHaveLength(1)
   const run = await fixture.solve(team({ setup: shell(install(hanging)) }))
-  await fixture.until(run, ({ tasks }) => tasks[0]!.state === 'working' && ran().length === 2)
+  await fixture.until(run, ({ tasks }) => tasks[0]!.activity === 'setup: begun')
   await fixture.abort(run, { reason: 'enough' })
   expect((await fixture.over(run)).state).toBe('aborted')
   for (const each of [late.run, run]) expect(await findMarked(`${each}/`)).toEqual([])
@@ -158,7 +160,7 @@ test('carried files are in the folders of those who get them, and a glob that na
   fixture.scripts = { coder: look, critic: look }
   const agents = `  coder: { command: [scripted, coder] }\n  critic: { command: [scripted, critic], carry: [] }`
   const plan = '{ id: work, agent: coder, prompt: x, check: [test, -s, .env], review: { by: critic } }'
-  const yaml = `${team({ setup: 'none', agents, plan })}carry: [.env, 'large/**']\n`
+  const yaml = `${team({ setup: '[]', agents, plan })}carry: [.env, 'large/**']\n`
   const view = await fixture.finished(yaml)
   expect(view).toMatchObject({ state: 'done', folders: [{ agents: ['coder'], carry: ['.env', 'large/**'] }] })
   expect(view.warnings).toEqual(['large/** names no ignored file of the project: nothing is carried.'])

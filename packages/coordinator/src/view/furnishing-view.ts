@@ -5,7 +5,7 @@ import { allTasks, type PlannedTask } from '../team/team.ts'
 import type { FurnishingView } from './view.ts'
 
 /** Agents with the same in their folders are told together; undefined where none has anything. */
-export function furnishingViews({ team, plan }: RunFacts): readonly FurnishingView[] | undefined {
+export function furnishingViews({ team, plan }: RunFacts): FurnishingView[] | undefined {
   const tasks = [...allTasks(plan)]
   const agents = [...new Set(tasks.flatMap(agentsOf))]
   const all: (readonly [string, Furnishing])[] = agents.map(name => [name, team.agents[name] ?? {}])

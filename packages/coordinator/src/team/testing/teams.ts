@@ -43,7 +43,7 @@ agents:
     timeout: 5m
     max_output: 1MiB
     slots: 2
-    setup: none
+    setup: []
     carry: [.env]
 limits:
   concurrency: 8
