@@ -1,5 +1,5 @@
 // `setup` and `carry` of a team file, from the start of a run to its result.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { findMarked } from '@parley/agents'
 import { type RunId, unwrap } from '@parley/core'
@@ -147,7 +147,7 @@ test('a setup has a time limit of its own, and neither that nor an abort leaves 
   await fixture.abort(run, { reason: 'enough' })
   expect((await fixture.over(run)).state).toBe('aborted')
   for (const each of [late.run, run]) expect(await findMarked(`${each}/`)).toEqual([])
-  expect(readdirSync(join(fixture.profile, 'runs')).filter(each => each === run)).toEqual([])
+  expect(fixture.leftovers()).toEqual([])
 })
 
 test('carried files are in the folders of those who get them, and a glob that names none is told', async () => {
