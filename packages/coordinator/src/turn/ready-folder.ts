@@ -18,11 +18,17 @@ export interface Ready {
   readonly failed?: ParleyError
 }
 
+interface Waiting {
+  readonly turn: Turn
+  /** From now on the turn can be seen, and ended. */
+  readonly begin: () => void
+  readonly signal: AbortSignal
+}
+
 export async function readyFolder(
   host: RunAtWork,
   record: WorkspaceRecord,
-  turn: Turn,
-  signal: AbortSignal,
+  { turn, begin, signal }: Waiting,
 ): Promise<Ready> {
   const { folders, clock } = host
   const { workspace, facts } = record
@@ -32,6 +38,7 @@ export async function readyFolder(
   for (let tried = 1; ; tried++) {
     const folder = unwrap(await folders.prepare(workspace, commit, { ...(carry && { carry }), setup: key }))
     if (!setup || (await folders.isSetUp(workspace, key))) return { folder }
+    begin()
     const { adapter, log } = host.setup(workspace, setup)
     const began = clock.now()
     const result = await turn.setUp(adapter, folder).finally(() => adapter.close())

@@ -265,11 +265,15 @@ export class TurnDriver {
     if (this.#stop.signal.aborted) return false
     invariant(!this.#turn, 'a workspace takes one turn at a time')
     const turn = new Turn(this.#host, record, epoch)
-    this.#turn = turn
-    this.#host.changed()
+    const begin = () => {
+      this.#turn = turn
+      this.#host.changed()
+    }
     const { folder, failed }: Ready = this.#folder
       ? { folder: this.#folder }
-      : await readyFolder(this.#host, record, turn, this.#stop.signal)
+      : await readyFolder(this.#host, record, { turn, begin, signal: this.#stop.signal })
+    if (!this.#turn && this.#stop.signal.aborted) return false
+    if (!this.#turn) begin()
     const result: TurnResult = failed ? { outcome: 'failed', error: failed, usage: {} } : await turn.take(brief, folder)
     this.#turn = undefined
     try {
