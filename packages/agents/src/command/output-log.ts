@@ -1,5 +1,5 @@
-// Everything that a program prints, line by line, in a file that only its owner can read. Secrets are hidden in it as in
-// everything else that is shown. A file that cannot be written is no reason for the program to fail.
+// Everything that a program prints, line by line, in a file that only its owner can read. Secrets are hidden in it, as
+// in everything else that is shown. A file that cannot be written is no reason for the program to fail.
 import { createWriteStream } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'

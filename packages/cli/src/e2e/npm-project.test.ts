@@ -28,10 +28,7 @@ function project(): void {
   const dependencies = { greet: 'file:vendor/greet-1.0.0.tgz' }
   world.write('package.json', json({ name: 'app', version: '1.0.0', dependencies, scripts: { test: 'node test.js' } }))
   mkdirSync(join(world.project, 'src'))
-  world.write(
-    'test.js',
-    "if (require('./src/app.js')() !== 'Hello, app') throw new Error('no')\n",
-  )
+  world.write('test.js', "if (require('./src/app.js')() !== 'Hello, app') throw new Error('no')\n")
   world.write('src/app.js', "module.exports = () => ''\n")
   npm('.', 'install', '--package-lock-only')
   world.write('.env.test', 'GREETED=app\n')

@@ -13,7 +13,10 @@ import { requireSize, type SizedFile } from './files/size.ts'
 import { folderLimits } from './limits.ts'
 import type { Site } from './site.ts'
 
-/** Copies what the globs name into a folder, and answers with the names. Its index says what is tracked, and so comes with the commit. */
+/**
+ * Copies what the globs name into a folder, and answers with the names. The folder's index says what is tracked, and so
+ * comes with the commit.
+ */
 export async function carry(site: Site, tree: Tree, globs: readonly string[]): Promise<readonly FileName[]> {
   const top = topOf(site)
   const { names, cut } = await namedBy(site, tree.index, globs)

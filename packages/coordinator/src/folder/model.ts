@@ -58,7 +58,7 @@ export interface Captured {
   readonly commit: string
   readonly tree: string
   readonly changed: readonly FileChange[]
-  /** Put back in the folder and not in the commit, except what stays there: new pipes, sockets and devices, and `furnished`. */
+  /** Not in the commit, and put back in the folder. New pipes, sockets and devices, and `furnished`, stay there. */
   readonly refused: readonly RefusedChange[]
   /** Links that lead out of the project, where the turn may make such. */
   readonly outsideLinks: readonly string[]
