@@ -68,7 +68,7 @@ async function run(name: string, intent?: string): Promise<RunView> {
 
 test('fix-issue: work goes back until the tests pass and the reviewer is content', async () => {
   install({
-    // First a test that passes already; then a wrong sum, which the tests find; then one that says nothing about itself.
+    // First a test that passes already; then a wrong sum, which the tests find; then one that says nothing of itself.
     claude: `
       if (prompt.includes('Do not fix this yet')) {
         const again = prompt.includes('did not succeed')
