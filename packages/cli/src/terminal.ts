@@ -1,5 +1,6 @@
 // The terminal: an interface for tests to fake, and the real one. Only this file uses the streams and signals of the
 // process.
+import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { StringDecoder } from 'node:string_decoder'
@@ -28,6 +29,8 @@ export interface Terminal {
   /** Without echo; undefined at Ctrl-C, too. */
   askSecret(question: string): Promise<string | undefined>
   input(): Promise<string>
+  /** Shows a long text with another program, a shell command; false if that cannot be started. */
+  page(command: string, text: string): Promise<boolean>
   /** Calls `run` at Ctrl-C instead of ending the process. Returns a function that undoes it. */
   onInterrupt(run: () => void): () => void
   /** Ends the process at once. */
@@ -58,12 +61,33 @@ export function systemTerminal(env: Environment['env'], noColor: boolean): Termi
     ask: (question, signal) => readLine(question, signal),
     askSecret: question => readSecret(question, stdin, stderr),
     input: () => text(stdin),
+    page: (command, written) => page(command, written, env),
     onInterrupt(run) {
       process.on('SIGINT', run)
       return () => void process.off('SIGINT', run)
     },
     leave: code => process.exit(code),
   }
+}
+
+/** Exit codes of a shell that does not find a program, or may not run it. */
+const NOT_RUN = [126, 127]
+
+/** Ctrl-C is the pager's while it runs. The defaults for `less` are those of git. */
+function page(command: string, written: string, env: Environment['env']): Promise<boolean> {
+  const ignore = () => undefined
+  process.on('SIGINT', ignore)
+  const child = spawn('sh', ['-c', command], {
+    stdio: ['pipe', 'inherit', 'inherit'],
+    env: { LESS: 'FRX', LV: '-c', ...env },
+  })
+  // It may be left before all of it was read.
+  child.stdin.on('error', ignore)
+  child.stdin.end(written)
+  return new Promise(resolve => {
+    child.once('error', () => resolve(false))
+    child.once('close', code => resolve(!NOT_RUN.includes(code ?? 0)))
+  }).finally(() => process.off('SIGINT', ignore)) as Promise<boolean>
 }
 
 /** A signal that Ctrl-C fires, and the end of the block. */

@@ -31,6 +31,7 @@ import type { RunList } from './view/run-list.ts'
 import type { RunRecords } from './view/run-records.ts'
 import type { RunViews } from './view/run-views.ts'
 import type { MachineView } from './view/view.ts'
+import type { Works } from './view/works.ts'
 
 export type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
 
@@ -137,6 +138,7 @@ export interface Coordination {
   readonly runs: Part<RunList>
   readonly views: Pick<RunViews, 'view' | 'follow'>
   readonly records: Omit<Part<RunRecords>, 'keep'>
+  readonly works: Pick<Works, 'show'>
   readonly listeners: Pick<TurnListeners, 'listen'>
   readonly gates: Part<Gates>
   readonly interventions: Part<Interventions>

@@ -35,11 +35,13 @@ import { RunList } from './view/run-list.ts'
 import { RunRecords } from './view/run-records.ts'
 import { RunViews } from './view/run-views.ts'
 import type { MachineView } from './view/view.ts'
+import { Works } from './view/works.ts'
 
 export class Coordinator implements Coordination {
   readonly runs: RunList
   readonly views: RunViews
   readonly records: RunRecords
+  readonly works: Works
   readonly listeners: TurnListeners
   readonly gates: Gates
   readonly interventions: Interventions
@@ -75,6 +77,7 @@ export class Coordinator implements Coordination {
     }
     this.views = new RunViews(host)
     this.records = new RunRecords(host, this.views)
+    this.works = new Works(host, this.views)
     this.runs = new RunList(host, this.views)
     this.listeners = new TurnListeners(message => log('error', message))
     this.salvages = new Salvages(host)

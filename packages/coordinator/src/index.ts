@@ -33,3 +33,4 @@ export {
   type RunView,
   RunViewSchema,
 } from './view/view.ts'
+export { WorkViewSchema } from './view/work-view.ts'

@@ -27,6 +27,8 @@ export const coordinatorLimits = {
   activityLength: 200,
   /** Bytes of a diff that a reviewer is shown. */
   diffBytes: 131_072,
+  /** Bytes of the patch that a person is shown. */
+  patchBytes: 8_388_608,
   /** Names of files in a view. */
   shownFiles: 1_000,
   /** Links that a question names. */

@@ -7,6 +7,7 @@ const commands: readonly Entry[] = [
   ['run', 'Run a team file, with its description as the intent', () => import('./solve/run.ts')],
   ['runs', 'List runs, the newest first', () => import('./runs/runs.ts')],
   ['show', 'Show everything about one run', () => import('./runs/show.ts')],
+  ['diff', 'Show what a run or a task changed, and how it was judged', () => import('./runs/diff.ts')],
   ['tree', 'Show the tasks of a run as a tree', () => import('./runs/tree.ts')],
   ['tasks', 'List the tasks of a run in the order of its plan', () => import('./runs/tasks.ts')],
   ['inbox', 'See what is waiting for you, live, and answer it', () => import('./people/inbox.ts')],

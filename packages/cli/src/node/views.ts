@@ -12,6 +12,7 @@ export type PlanTaskView = RunView['tasks'][number]
 export type TaskState = PlanTaskView['state']
 export type StepView = PlanTaskView['steps'][number]
 export type UsageView = RunView['usage']
+export type WorkView = Output<'/work/show'>
 export type GateView = Output<'/gates/list'>['gates'][number]
 export type BudgetView = Output<'/budgets/list'>['budgets'][number]
 export type TodayView = Output<'/budget/today'>

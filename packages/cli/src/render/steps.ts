@@ -7,7 +7,7 @@ import type { Tone } from './paint.ts'
 import type { Drawing } from './tasks.ts'
 import { lines, oneLine, wrap } from './text.ts'
 
-const OUTCOME_TONES: Readonly<Record<StepView['outcome'], Tone>> = {
+export const OUTCOME_TONES: Readonly<Record<StepView['outcome'], Tone>> = {
   working: 'active',
   blocked: 'warning',
   complete: 'good',
@@ -80,18 +80,21 @@ function firstOf({ steps }: PlanTaskView): number {
 }
 
 /** Wrapped; the beginning of a long text, with the rest counted. */
-function said(text: string | undefined, width: number, most: number | undefined): readonly string[] {
-  const all = wrapped(text, width)
+export function folded(text: string | undefined, room: number, most: number | undefined): readonly string[] {
+  const all = wrapped(text, room)
   if (most === undefined || all.length <= most) return all
   return [...all.slice(0, most), `… ${plural(all.length - most, 'more line')}`]
 }
 
+const said = (text: string | undefined, width: number, most: number | undefined) => folded(text, roomIn(width), most)
+
 function isLong(text: string | undefined, width: number): boolean {
-  return wrapped(text, width).length > cliLimits.saidLines
+  return wrapped(text, roomIn(width)).length > cliLimits.saidLines
 }
 
-function wrapped(text: string | undefined, width: number): readonly string[] {
-  const room = Math.max(cliLimits.leastColumns, width - INDENT.length)
+const roomIn = (width: number) => Math.max(cliLimits.leastColumns, width - INDENT.length)
+
+function wrapped(text: string | undefined, room: number): readonly string[] {
   return (text === undefined ? [] : lines(text.trim())).flatMap(line => (line === '' ? [''] : wrap(line, room)))
 }
 

@@ -24,6 +24,7 @@ export class FakeTerminal implements Terminal {
   output = ''
   errors = ''
   readonly questions: string[] = []
+  readonly paged: string[] = []
   left: number | undefined
   readonly #answers: (string | undefined | { readonly interrupt: true })[]
   readonly #input: string
@@ -71,6 +72,12 @@ export class FakeTerminal implements Terminal {
 
   async input(): Promise<string> {
     return this.#input
+  }
+
+  async page(command: string, text: string): Promise<boolean> {
+    this.paged.push(command)
+    this.output += text
+    return true
   }
 
   onInterrupt(run: () => void): () => void {

@@ -68,6 +68,12 @@ export class RunFolders {
     return headOf(this.#site, into)
   }
 
+  /** Whether the repository still holds a commit. */
+  async has(commit: string): Promise<boolean> {
+    requireCommit(commit)
+    return this.#site.repository.has(commit)
+  }
+
   /** A line of merged work of its own, for the team of a workspace. Harmless to repeat. */
   startLine(workspace: WorkspaceId, commit: string): Promise<Result<void>> {
     return asResult(async () => {

@@ -28,6 +28,10 @@ export class RunHomes {
     return join(this.#runs, run)
   }
 
+  has(run: RunId): boolean {
+    return existsSync(this.home(run))
+  }
+
   #mark(run: RunId): string {
     return join(this.home(run), OPEN)
   }
@@ -102,7 +106,7 @@ export class RunHomes {
     const { facts } = projection
     // Asking changes nothing: what is not settled is so by the driver, or by the next start.
     if (!facts || !hasResult(projection) || existsSync(this.#mark(run))) return {}
-    const isGone = !existsSync(this.home(run))
+    const isGone = !this.has(run)
     try {
       const folders = unwrap(await this.open(run, facts.project))
       const finished = isGone ? undefined : unwrap(await folders.finished())

@@ -14,12 +14,14 @@ import { trailFileService } from './trail-file.ts'
 import { trailKeyService } from './trail-keys.ts'
 import { trailStorageService } from './trail-storage.ts'
 import { userService } from './users.ts'
+import { workService } from './work.ts'
 import { workspaceService } from './workspaces.ts'
 
 export function nodeOperations(deps: OperationDeps) {
   return {
     ...nodeService(deps),
     ...runService(deps),
+    ...workService(deps),
     ...budgetService(deps),
     ...gateService(deps),
     ...highwayService(deps),

@@ -46,6 +46,7 @@ const REFUSALS = {
   invalid_team: 'The team file has mistakes; the details list each with its place',
   invalid_query: 'The query is not valid',
   nothing_to_salvage: 'The task left nothing that was kept',
+  work_gone: 'The files of this work are not on this machine any more',
   unknown_agent: 'There is no agent of this name',
   no_agent: 'No agent is named, and there is no default',
   invalid_agent: 'The settings of an agent are not valid',
