@@ -86,6 +86,19 @@ const NEXT: Readonly<Record<string, string>> = {
   profile_unusable: '`parley doctor` says what is wrong with it.',
   ambiguous: 'Give more of the id; `parley runs` and `parley inbox` list all.',
   unknown_agent: '`parley agents` lists the agents.',
+  work_gone: '`parley show` says what is known of its result; a branch of the run may still be in the project.',
+  nothing_to_apply: '`parley show` says what was done.',
+  not_applied: '`parley show` says where a result was applied.',
+  unconfirmed: 'Look at them with `parley diff`; --yes agrees to them.',
+  dirty_overlap: 'Commit them, or put them aside with `git stash --include-untracked`, then try again.',
+  merge_conflict: 'Merge it by hand with git, or let a new run start from the present state.',
+  other_repository: 'Go to the project of the run: `parley show` names it.',
+  not_a_repository: 'Go to the project of the run: `parley show` names it.',
+  bare_repository: 'Go to a checkout of it: `git worktree add` makes one.',
+  repository_empty: 'Make a first commit, or switch to a branch that has one.',
+  detached_head: 'Switch to a branch first, `git switch -c NAME`; `parley apply --patch` needs none.',
+  repository_moved: 'Try again.',
+  repository_locked: 'Try again when the other git program has ended.',
   nothing_to_salvage: '`parley show` says what was done; only checkpoints can be recovered.',
   profile_in_use: 'Use the running node, or another profile with --profile.',
   program_missing: 'Install it, or name another agent; `parley agents` shows which are installed.',
@@ -166,9 +179,9 @@ function headOf({ message }: Failure): string {
   return /^.{0,300}? cannot be used\.(?= )/.exec(message)?.[0] ?? message
 }
 
-/** The candidates for an ambiguous id. */
+/** The candidates for an ambiguous id, or the files that are in the way. */
 function listed({ code, details }: Failure): readonly string[] {
-  const fitting = code === 'ambiguous' ? (details.runs ?? details.gates) : undefined
+  const fitting = code === 'ambiguous' ? (details.runs ?? details.gates) : details.files
   return Array.isArray(fitting) ? fitting.filter(each => typeof each === 'string').map(oneLine) : []
 }
 

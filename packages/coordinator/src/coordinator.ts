@@ -14,6 +14,8 @@ import {
 } from '@parley/core'
 import { DEPLOYMENT_MODEL, Runtime, type StorageKeeper } from '@parley/kernel'
 import { ContentKeys, fileStateCache, sealingOf } from '@parley/trail'
+import { Applies } from './apply/applies.ts'
+import { HouseRecords } from './apply/house-record.ts'
 import type { AgentVerbs, Coordination, CoordinatorOptions, RunSetup } from './contract.ts'
 import { Machine } from './machine/machine.ts'
 import { probeMachine } from './machine/probe.ts'
@@ -49,6 +51,7 @@ export class Coordinator implements Coordination {
   readonly salvages: Salvages
   readonly budgets: Budgets
   readonly users: Users
+  readonly applies: Applies
   readonly #options: CoordinatorOptions
   readonly #runtime: Runtime
   readonly #machine: Machine
@@ -86,6 +89,7 @@ export class Coordinator implements Coordination {
     this.migrations = new Migrations(host)
     this.budgets = new Budgets(host)
     this.users = new Users(runtime.users, () => this.gates.list())
+    this.applies = new Applies(host, this, new HouseRecords(runtime))
     this.#drivers = new RunDrivers(host, this.#atWork, this)
     this.#starts = new RunStarts(host, this.#drivers, this)
   }
@@ -120,6 +124,7 @@ export class Coordinator implements Coordination {
     })
     const coordinator: Coordinator = new Coordinator({ ...options, clock, ids }, runtime, machine)
     await coordinator.#drivers.resumeAll()
+    await coordinator.applies.recover()
     return coordinator
   }
 

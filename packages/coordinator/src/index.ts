@@ -1,5 +1,6 @@
 // The public names of @parley/coordinator.
 
+export { AppliedSchema, UndoneSchema } from './apply/applies.ts'
 export type {
   AgentVerbs,
   Coordination,
@@ -23,6 +24,7 @@ export {
   UserViewSchema,
 } from './view/people-view.ts'
 export {
+  APPLY_WAYS,
   isOver,
   LISTED_STATES,
   type MachineView,

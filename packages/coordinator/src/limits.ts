@@ -27,6 +27,10 @@ export const coordinatorLimits = {
   activityLength: 200,
   /** Bytes of a diff that a reviewer is shown. */
   diffBytes: 131_072,
+  /** Attempts to record something in a house that is being succeeded. */
+  houseAttempts: 3,
+  /** Characters of the first line of a commit. */
+  subjectLength: 72,
   /** Bytes of the patch that a person is shown. */
   patchBytes: 8_388_608,
   /** Names of files in a view. */

@@ -13,6 +13,8 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set<NodePath>([
   '/workspaces/resume',
   '/workspaces/migrate',
   '/workspaces/salvage',
+  '/work/apply',
+  '/work/undo',
   '/runs/abort',
   '/budgets/raise',
   '/users/change',

@@ -141,6 +141,21 @@ export const FurnishingViewSchema = closed({
 })
 export type FurnishingView = Static<typeof FurnishingViewSchema>
 
+export const APPLY_WAYS = ['squash', 'merge', 'patch'] as const
+
+/** A result that was taken over into a branch of the user's. */
+const ApplicationViewSchema = closed({
+  by: Type.String(),
+  at: Time,
+  how: Type.Enum([...APPLY_WAYS]),
+  folder: Type.String(),
+  branch: Type.Optional(Type.String()),
+  commit: Type.String(),
+  /** When it was taken back. */
+  undone: Type.Optional(Time),
+})
+export type ApplicationView = Static<typeof ApplicationViewSchema>
+
 export const RunViewSchema = closed({
   ...RunSummarySchema.properties,
   state: Type.Enum([...RUN_STATES]),
@@ -163,6 +178,8 @@ export const RunViewSchema = closed({
       files: Type.Array(Type.String()),
     }),
   ),
+  /** Where the result was applied, the oldest first; of a run that is over, where somebody did. */
+  applied: Type.Optional(Type.Array(ApplicationViewSchema)),
   /** Why nobody can tell what the run changed; there is no `result` then. */
   result_unknown: Type.Optional(Type.String()),
   warnings: Type.Array(Type.String()),

@@ -1,6 +1,6 @@
 // /solve, /runs, /tasks: starting work, watching it, ending it.
 import { dirname, isAbsolute } from 'node:path'
-import { LISTED_STATES, PlanTaskViewSchema, RunSummarySchema, RunViewSchema } from '@parley/coordinator'
+import { isOver, LISTED_STATES, PlanTaskViewSchema, RunSummarySchema, RunViewSchema } from '@parley/coordinator'
 import { mapSchema, type RunId, refuse, Type } from '@parley/core'
 import { HIGHWAY_PRESETS } from '@parley/kernel'
 import { type CallerEnvironment, callerEnvironment, checkedEnvironment } from '../agents/caller-environment.ts'
@@ -128,7 +128,11 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
       input: OfRun,
       output: RunViewSchema,
       refuses: [...FOUND, 'unavailable', ...UNREADABLE],
-      handle: async ({ run }) => await answerOf(coordinator.views.view(await found(run))),
+      handle: async ({ run }) => {
+        const view = await answerOf(coordinator.views.view(await found(run)))
+        const applied = isOver(view.state) ? await told(coordinator.applies.list(view.run as RunId)) : []
+        return { ...view, ...(applied.length > 0 && { applied }) }
+      },
     }),
     '/runs/follow': subscription({
       description: 'One run as it is, again after each change, and a last time when it is over.',

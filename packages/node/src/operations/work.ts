@@ -1,9 +1,33 @@
 // /work: the work under judgement, and what becomes of it.
-import { WorkViewSchema } from '@parley/coordinator'
+import { APPLY_WAYS, AppliedSchema, UndoneSchema, WorkViewSchema } from '@parley/coordinator'
 import { Type } from '@parley/core'
 import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
-import { answerOf, FOUND, query, RunText, Task, UNREADABLE } from './spec.ts'
+import { nodeLimits } from '../limits.ts'
+import { answerOf, caller, FOUND, mutation, query, RunText, Task, text, UNREADABLE } from './spec.ts'
+
+const Folder = text(nodeLimits.pathLength, 'Absolute path of a folder in the checkout')
+const Check = Type.Optional(Type.Boolean({ description: 'Only say what would be done' }))
+
+/** What a checkout refuses. */
+const CHECKOUT = [
+  'other_repository',
+  'not_a_repository',
+  'bare_repository',
+  'repository_empty',
+  'repository_busy',
+  'repository_moved',
+  'repository_locked',
+  'repository_not_trusted',
+  'detached_head',
+  'no_identity',
+  'dirty_overlap',
+  'merge_conflict',
+  'git_failed',
+  'permission_denied',
+  'invalid_state',
+  'work_gone',
+] as const
 
 export function workService({ coordinator }: OperationDeps) {
   const found = async (run: string) => await answerOf(coordinator.runs.find(run))
@@ -19,6 +43,34 @@ export function workService({ coordinator }: OperationDeps) {
       output: WorkViewSchema,
       refuses: [...FOUND, 'invalid_state', 'work_gone', 'unavailable', ...UNREADABLE],
       handle: async ({ run: text, ...wanted }) => await answerOf(coordinator.works.show(await found(text), wanted)),
+    }),
+    '/work/apply': mutation({
+      description:
+        'Takes the result of a run that is over into the branch that is checked out: as one commit, as a merge, or as staged changes. Git hooks do not run.',
+      input: object({
+        run: RunText,
+        folder: Folder,
+        how: Type.Optional(Type.Enum([...APPLY_WAYS])),
+        accept: Type.Optional(
+          Type.Boolean({ description: 'The caller agrees to changes of hooks, CI files, package scripts and settings' }),
+        ),
+        check: Check,
+      }),
+      output: AppliedSchema,
+      refuses: [...FOUND, ...CHECKOUT, 'nothing_to_apply', 'unconfirmed', ...UNREADABLE],
+      handle: async ({ run: text, ...wanted }, { identity }) =>
+        await answerOf(coordinator.applies.apply(await found(text), { principal: caller(identity), ...wanted })),
+    }),
+    '/work/undo': mutation({
+      description:
+        'Takes an applied result back: the branch goes back where nobody has built on it or has pushed it, else a new commit does.',
+      input: object({ run: Type.Optional(RunText), folder: Folder, check: Check }),
+      output: UndoneSchema,
+      refuses: [...FOUND, ...CHECKOUT, 'not_applied', ...UNREADABLE],
+      handle: async ({ run: text, ...wanted }, { identity }) => {
+        const run = text === undefined ? undefined : await found(text)
+        return await answerOf(coordinator.applies.undo(run, { principal: caller(identity), ...wanted }))
+      },
     }),
   }
 }
