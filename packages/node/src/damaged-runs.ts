@@ -56,6 +56,8 @@ export class DamagedRuns implements Coordination {
     account: this.#refuse,
     proof: this.#refuse,
   }
+  readonly works = { show: this.#refuse }
+  readonly applies = { apply: this.#refuse, undo: this.#refuse, list: this.#throw }
   /** No turn is at work. */
   readonly listeners = { listen: () => () => undefined }
   readonly gates = {

@@ -23,7 +23,7 @@ import type { RunsHost } from '../run/runs-host.ts'
 import { shorten } from '../team/words.ts'
 import { closed } from '../view/people-view.ts'
 import { APPLY_WAYS, type ApplicationView, isOver, type RunView } from '../view/view.ts'
-import { type Application, HouseRecords, type Step } from './house-record.ts'
+import type { Application, HouseRecords, Step } from './house-record.ts'
 import { NotableSchema, notableChanges } from './notable.ts'
 import { Steps } from './steps.ts'
 
@@ -111,7 +111,10 @@ export class Applies {
           `${view.project} is no git repository. The files of the result are in ${view.result!.folder}.`,
         )
       if (own.gitDir !== checkout.gitDir)
-        return refuse('other_repository', `${run} worked on ${view.project}, and ${checkout.top} is another repository.`)
+        return refuse(
+          'other_repository',
+          `${run} worked on ${view.project}, and ${checkout.top} is another repository.`,
+        )
       return this.#apply(view, checkout, principal, wanted)
     })
   }
@@ -138,7 +141,9 @@ export class Applies {
     if ('conflicts' in merged) {
       const { conflicts } = merged
       const message = `The result does not fit ${about.branch ?? 'what is checked out'}: ${some(conflicts)} changed on both sides.`
-      return err(new ParleyError('merge_conflict', message, { details: { files: conflicts, commit, ...given(view.result!) } }))
+      return err(
+        new ParleyError('merge_conflict', message, { details: { files: conflicts, commit, ...given(view.result!) } }),
+      )
     }
     const { tree } = merged
     const files = (await checkout.between(head, tree)).map(nameText)
@@ -146,18 +151,26 @@ export class Applies {
     const dirty = await checkout.inTheWay(head, tree)
     if (dirty.length > 0)
       return err(
-        new ParleyError('dirty_overlap', `${some(dirty)} in ${top} ${dirty.length === 1 ? 'has' : 'have'} changes that no commit holds.`, {
-          details: { files: dirty },
-        }),
+        new ParleyError(
+          'dirty_overlap',
+          `${some(dirty)} in ${top} ${dirty.length === 1 ? 'has' : 'have'} changes that no commit holds.`,
+          {
+            details: { files: dirty },
+          },
+        ),
       )
     const notable = await notableChanges(checkout, files, { from: head, to: tree })
     const seen = { ...about, already: false, files, notable }
     if (check) return ok(seen)
     if (notable.length > 0 && !accept)
       return err(
-        new ParleyError('unconfirmed', `The result changes files that other programs run: ${some(notable.map(({ path }) => path))}.`, {
-          details: { notable },
-        }),
+        new ParleyError(
+          'unconfirmed',
+          `The result changes files that other programs run: ${some(notable.map(({ path }) => path))}.`,
+          {
+            details: { notable },
+          },
+        ),
       )
     const parents = how === 'merge' ? [head, commit] : [head]
     const message = messageOf(view)
@@ -180,13 +193,16 @@ export class Applies {
     return this.#inCheckout(folder, async (checkout): Promise<Result<UndoneView>> => {
       const all = await this.#records.applications(run)
       const application = all.findLast(({ undone }) => undone === undefined) ?? all.at(-1)
-      if (!application) return refuse('not_applied', run === undefined ? 'No result was applied yet.' : `${run} was not applied.`)
+      if (!application)
+        return refuse('not_applied', run === undefined ? 'No result was applied yet.' : `${run} was not applied.`)
       const { undone } = application
       const told = { run: application.run, folder: checkout.top }
-      if (undone)
-        return ok({ ...told, how: wayOf(application, undone), ...commits(undone), already: true, files: [] })
+      if (undone) return ok({ ...told, how: wayOf(application, undone), ...commits(undone), already: true, files: [] })
       if (!(await checkout.has(application.to)))
-        return refuse('other_repository', `${application.run} was applied in ${application.folder}, not in ${checkout.top}.`)
+        return refuse(
+          'other_repository',
+          `${application.run} was applied in ${application.folder}, not in ${checkout.top}.`,
+        )
       const planned = await this.#planUndo(application, checkout)
       if (!planned.ok) return planned
       const { how, to: tree } = planned.value
@@ -194,11 +210,22 @@ export class Applies {
       const dirty = how === 'files' ? [] : await checkout.inTheWay(planned.value.from, tree)
       if (dirty.length > 0)
         return err(
-          new ParleyError('dirty_overlap', `${some(dirty)} in ${checkout.top} ${dirty.length === 1 ? 'has' : 'have'} changes that no commit holds.`, {
-            details: { files: dirty },
-          }),
+          new ParleyError(
+            'dirty_overlap',
+            `${some(dirty)} in ${checkout.top} ${dirty.length === 1 ? 'has' : 'have'} changes that no commit holds.`,
+            {
+              details: { files: dirty },
+            },
+          ),
         )
-      const seen = { ...told, how, from: planned.value.from, already: false, files, ...given({ branch: checkout.branch && shortBranch(checkout.branch) }) }
+      const seen = {
+        ...told,
+        how,
+        from: planned.value.from,
+        already: false,
+        files,
+        ...given({ branch: checkout.branch && shortBranch(checkout.branch) }),
+      }
       if (check) return ok({ ...seen, to: tree })
       const view = how === 'commit' ? await this.#told.views.view(application.run as RunId) : undefined
       const message = `Take back: ${view?.ok ? subjectOf(view.value) : application.run}\n\nThis takes back ${application.to}.\n\nParley-Run: ${application.run}`
@@ -227,7 +254,10 @@ export class Applies {
       return ok({ how: 'back' as const, from: to, to: from })
     if (checkout.branch === undefined) return refuse('detached_head', detached(checkout.top))
     if (how === 'patch' ? checkout.head === from : !(await checkout.isAncestor(to, checkout.head)))
-      return refuse('not_applied', `What was applied of ${application.run} is not on ${shortBranch(checkout.branch)} any more.`)
+      return refuse(
+        'not_applied',
+        `What was applied of ${application.run} is not on ${shortBranch(checkout.branch)} any more.`,
+      )
     const reverted = await checkout.reverted({ from, to, on: checkout.head })
     if ('conflicts' in reverted) {
       const message = `What was applied cannot be taken back by itself: ${some(reverted.conflicts)} changed since.`
@@ -257,9 +287,11 @@ export class Applies {
 function unfit(view: RunView) {
   const { run, state, result, result_unknown, imported, project } = view
   if (imported) return refuse('work_gone', `The run ${run} was imported: its files are where it was made.`)
-  if (!isOver(state)) return refuse('invalid_state', `The run ${run} is at work; its result can be applied when it is over.`)
+  if (!isOver(state))
+    return refuse('invalid_state', `The run ${run} is at work; its result can be applied when it is over.`)
   if (result_unknown) return refuse('work_gone', `The result of ${run} is not known: ${result_unknown}.`)
-  if (!result || result.commit === result.base) return refuse('nothing_to_apply', `The run ${run} changed nothing in ${project}.`)
+  if (!result || result.commit === result.base)
+    return refuse('nothing_to_apply', `The run ${run} changed nothing in ${project}.`)
   return undefined
 }
 
@@ -299,6 +331,8 @@ function subjectOf({ intent, run }: RunView): string {
 
 /** The intent, the tasks, and where the record is. */
 function messageOf(view: RunView): string {
-  const tasks = view.tasks.filter(({ state }) => state === 'done').map(({ title, agent }) => `- ${oneLine(title)} (${oneLine(agent)})`)
+  const tasks = view.tasks
+    .filter(({ state }) => state === 'done')
+    .map(({ title, agent }) => `- ${oneLine(title)} (${oneLine(agent)})`)
   return [subjectOf(view), '', ...(tasks.length > 0 ? [...tasks, ''] : []), `Parley-Run: ${view.run}`].join('\n')
 }

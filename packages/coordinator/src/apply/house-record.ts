@@ -1,6 +1,16 @@
 // What people did with results outside their runs, which are over: recorded in the house under their name, before it is
 // done (W-HWY-17). Mail of a person to the house's root, in JSON of ours.
-import { compile, type ObjectId, ok, type Result, type RunId, type Static, type Timestamp, Type, unwrap } from '@parley/core'
+import {
+  compile,
+  type ObjectId,
+  ok,
+  type Result,
+  type RunId,
+  type Static,
+  type Timestamp,
+  Type,
+  unwrap,
+} from '@parley/core'
 import type { EnvelopeRecord, Runtime } from '@parley/kernel'
 import { coordinatorLimits } from '../limits.ts'
 

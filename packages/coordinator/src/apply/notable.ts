@@ -13,7 +13,10 @@ export const NotableSchema = closed({
 export type Notable = Static<typeof NotableSchema>
 
 const KINDS: readonly (readonly [Notable['kind'], RegExp])[] = [
-  ['hook', /(^|\/)(\.husky|\.githooks|\.git-hooks)\/|(^|\/)(\.?lefthook(-local)?\.(ya?ml|toml|json)|\.pre-commit-config\.ya?ml|\.overcommit\.yml)$/],
+  [
+    'hook',
+    /(^|\/)(\.husky|\.githooks|\.git-hooks)\/|(^|\/)(\.?lefthook(-local)?\.(ya?ml|toml|json)|\.pre-commit-config\.ya?ml|\.overcommit\.yml)$/,
+  ],
   [
     'ci',
     /^(\.github\/(workflows|actions)|\.gitlab|\.circleci|\.buildkite|\.woodpecker|\.forgejo|\.gitea|\.ci)\/|(^|\/)(action\.ya?ml|\.gitlab-ci\.yml|\.travis\.yml|\.drone\.yml|azure-pipelines\.yml|bitbucket-pipelines\.yml|appveyor\.yml|Jenkinsfile)$/,
@@ -32,7 +35,8 @@ export async function notableChanges(
   const hooks = await checkout.hooks()
   const found: Notable[] = []
   for (const path of paths) {
-    const kind = hooks !== undefined && path.startsWith(`${hooks}/`) ? 'hook' : KINDS.find(([, of]) => of.test(path))?.[0]
+    const kind =
+      hooks !== undefined && path.startsWith(`${hooks}/`) ? 'hook' : KINDS.find(([, of]) => of.test(path))?.[0]
     if (kind) found.push({ kind, path })
     else if (/(^|\/)package\.json$/.test(path)) {
       const scripts = changedScripts(await checkout.file(from, path), await checkout.file(to, path))

@@ -70,7 +70,12 @@ export class Steps {
       // What is locked now can be completed later.
       if (resumed && error.retryable) throw error
       const { id, run } = wanted
-      await this.#host.records.write(by, { parley: 'step_failed', id, run, reason: error.message.slice(0, coordinatorLimits.reasonLength) })
+      await this.#host.records.write(by, {
+        parley: 'step_failed',
+        id,
+        run,
+        reason: error.message.slice(0, coordinatorLimits.reasonLength),
+      })
       await this.#forget(id)
       return err(error)
     }

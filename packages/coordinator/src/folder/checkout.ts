@@ -35,7 +35,12 @@ export class Checkout {
   readonly #config: readonly string[]
 
   private constructor(
-    places: { readonly top: string; readonly gitDir: string; readonly branch: string | undefined; readonly head: string },
+    places: {
+      readonly top: string
+      readonly gitDir: string
+      readonly branch: string | undefined
+      readonly head: string
+    },
     clock: Clock,
     config: readonly string[],
   ) {
@@ -151,7 +156,14 @@ export class Checkout {
   async inTheWay(from: string, to: string): Promise<string[]> {
     const names = new Set<string>(await this.between(from, to))
     if (names.size === 0) return []
-    const status = ['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=all', '--ignore-submodules=dirty']
+    const status = [
+      'status',
+      '--porcelain=v1',
+      '-z',
+      '--no-renames',
+      '--untracked-files=all',
+      '--ignore-submodules=dirty',
+    ]
     const told = splitNames((await this.run(status)).stdout).map(each => each.slice('XY '.length))
     const found = new Set(told.filter(each => names.has(each) || [...names].some(name => overlaps(name, each))))
     const tracked = new Set<string>(splitNames((await this.run(['ls-files', '-z'])).stdout))
@@ -184,7 +196,14 @@ export class Checkout {
       else await rm(join(this.top, lossyText(name)), { force: true })
     }
     if (known.length === 0) return
-    const args = ['restore', `--source=${to}`, '--staged', '--worktree', '--pathspec-from-file=-', '--pathspec-file-nul']
+    const args = [
+      'restore',
+      `--source=${to}`,
+      '--staged',
+      '--worktree',
+      '--pathspec-from-file=-',
+      '--pathspec-file-nul',
+    ]
     const call = { input: joinNames(known), timeoutMs: folderLimits.checkoutMs, env: { GIT_LITERAL_PATHSPECS: '1' } }
     await whileLocked(this.#clock, () => this.run(args, call))
   }
@@ -202,7 +221,9 @@ export class Checkout {
 
   async #isAt(name: FileName, commit: string): Promise<boolean> {
     const path = join(this.top, lossyText(name))
-    const entry = splitNames((await this.run(['ls-tree', '-z', '--full-tree', commit, '--', lossyText(name)])).stdout)[0]
+    const entry = splitNames(
+      (await this.run(['ls-tree', '-z', '--full-tree', commit, '--', lossyText(name)])).stdout,
+    )[0]
     const there = await lstat(path).catch(() => undefined)
     if (entry === undefined || there === undefined) return entry === undefined && there === undefined
     if (!there.isFile()) return false

@@ -67,7 +67,10 @@ test('after the end, and after a restart, the whole result and each task are sti
     branch: view.result!.branch,
     commit: view.result!.commit,
     files: [{ path: 'made' }, { path: 'other' }],
-    parts: [{ task: 'a', said: 'wrote made' }, { task: 'b', said: 'wrote other' }],
+    parts: [
+      { task: 'a', said: 'wrote made' },
+      { task: 'b', said: 'wrote other' },
+    ],
   })
   expect(unwrap(whole).task).toBeUndefined()
   expect(unwrap(first)).toMatchObject({ task: 'a', files: [{ path: 'made' }] })

@@ -53,8 +53,7 @@ export class Works {
     const { drivers, homes, trail } = this.#host
     const driver = drivers.get(run)
     if (driver?.knows) return use(driver.folders, driver.projection)
-    if (trail.imported(run))
-      return refuse('work_gone', `The run ${run} was imported: its files are where it was made.`)
+    if (trail.imported(run)) return refuse('work_gone', `The run ${run} was imported: its files are where it was made.`)
     const read = await this.#views.readable(run)
     if (!read.ok) return read
     const projection = read.value
@@ -62,7 +61,8 @@ export class Works {
     const { project } = projection.facts
     // Opening makes the run's own git folder anew: one after the other.
     return inTurn(`${homes.home(run)}/open`, async () => {
-      if (!homes.has(run)) return refuse('work_gone', `The folder of ${run} is gone: it could change nothing, or was cleaned up.`)
+      if (!homes.has(run))
+        return refuse('work_gone', `The folder of ${run} is gone: it could change nothing, or was cleaned up.`)
       const folders = await homes.open(run, project)
       return folders.ok ? use(folders.value, projection) : err(folders.error)
     })

@@ -8,20 +8,20 @@ import { linkService } from './link.ts'
 import { movingWorkService } from './moving-work.ts'
 import { nodeService } from './node.ts'
 import { peerService } from './peers.ts'
+import { resultService } from './results.ts'
 import { runService } from './runs.ts'
 import { trailService } from './trail.ts'
 import { trailFileService } from './trail-file.ts'
 import { trailKeyService } from './trail-keys.ts'
 import { trailStorageService } from './trail-storage.ts'
 import { userService } from './users.ts'
-import { workService } from './work.ts'
 import { workspaceService } from './workspaces.ts'
 
 export function nodeOperations(deps: OperationDeps) {
   return {
     ...nodeService(deps),
     ...runService(deps),
-    ...workService(deps),
+    ...resultService(deps),
     ...budgetService(deps),
     ...gateService(deps),
     ...highwayService(deps),

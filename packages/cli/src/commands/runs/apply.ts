@@ -30,14 +30,14 @@ export default command({
       throw new Failure('usage', '--merge and --patch contradict each other.', { next: 'Give one of them.' })
     const how = flags.merge ? 'merge' : flags.patch ? 'patch' : 'squash'
     const wanted = { run: words[0] ?? LAST, folder: context.cwd, how } as const
-    const seen = await context.api.work.apply({ ...wanted, check: true }, SLOW)
+    const seen = await context.api.results.apply({ ...wanted, check: true }, SLOW)
     if (seen.already || flags['dry-run']) {
       print(context, seen, () => outcome(seen, flags['dry-run']))
       return EXIT.done
     }
     const accept = flags.yes || (await agreed(context, seen))
     if (!accept) return EXIT.refused
-    const done = await context.api.work.apply({ ...wanted, run: seen.run, accept }, SLOW)
+    const done = await context.api.results.apply({ ...wanted, run: seen.run, accept }, SLOW)
     print(context, done, () => outcome(done, false))
     return EXIT.done
   },
@@ -53,7 +53,10 @@ async function agreed(context: Context, seen: AppliedView): Promise<boolean> {
       next: [`parley diff ${shortId(seen.run)} shows them.`, 'With --yes it is applied all the same.'],
       details: { files: notableLines(seen), notable: seen.notable },
     })
-  printLines(context, [terminal.paint('warning', 'Other programs run what this changes:'), ...notableLines(seen).map(each => `  ${each}`)])
+  printLines(context, [
+    terminal.paint('warning', 'Other programs run what this changes:'),
+    ...notableLines(seen).map(each => `  ${each}`),
+  ])
   const word = await choose(['yes', 'no'], () => ask(context, 'Apply it? [y]es, [n]o: '))
   if (word !== 'yes') remark(context, `Nothing was changed. parley diff ${shortId(seen.run)} shows it.`)
   return word === 'yes'
@@ -88,4 +91,3 @@ function outcome(view: AppliedView, dry: boolean): readonly string[] {
     `back    parley undo ${shortId(run)}`,
   ]
 }
-

@@ -17,7 +17,7 @@ export default command({
   ],
   async run(context, { flags, words }) {
     const dry = flags['dry-run']
-    const done = await context.api.work.undo({ run: words[0], folder: context.cwd, check: dry }, SLOW)
+    const done = await context.api.results.undo({ run: words[0], folder: context.cwd, check: dry }, SLOW)
     print(context, done, () => [outcome(done, dry)])
   },
 })

@@ -1,9 +1,9 @@
-// /work: the work under judgement, and what becomes of it.
+// /results: the work under judgement, and what becomes of it.
 import { APPLY_WAYS, AppliedSchema, UndoneSchema, WorkViewSchema } from '@parley/coordinator'
 import { Type } from '@parley/core'
+import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
-import { nodeLimits } from '../limits.ts'
 import { answerOf, caller, FOUND, mutation, query, RunText, Task, text, UNREADABLE } from './spec.ts'
 
 const Folder = text(nodeLimits.pathLength, 'Absolute path of a folder in the checkout')
@@ -29,10 +29,10 @@ const CHECKOUT = [
   'work_gone',
 ] as const
 
-export function workService({ coordinator }: OperationDeps) {
+export function resultService({ coordinator }: OperationDeps) {
   const found = async (run: string) => await answerOf(coordinator.runs.find(run))
   return {
-    '/work/show': query({
+    '/results/show': query({
       description:
         'The work under judgement: its files, its patch, what its authors said, checks and reviews, what it cost. Of a task or a workspace; without one, all that the run has integrated.',
       input: object({
@@ -44,7 +44,7 @@ export function workService({ coordinator }: OperationDeps) {
       refuses: [...FOUND, 'invalid_state', 'work_gone', 'unavailable', ...UNREADABLE],
       handle: async ({ run: text, ...wanted }) => await answerOf(coordinator.works.show(await found(text), wanted)),
     }),
-    '/work/apply': mutation({
+    '/results/apply': mutation({
       description:
         'Takes the result of a run that is over into the branch that is checked out: as one commit, as a merge, or as staged changes. Git hooks do not run.',
       input: object({
@@ -52,7 +52,9 @@ export function workService({ coordinator }: OperationDeps) {
         folder: Folder,
         how: Type.Optional(Type.Enum([...APPLY_WAYS])),
         accept: Type.Optional(
-          Type.Boolean({ description: 'The caller agrees to changes of hooks, CI files, package scripts and settings' }),
+          Type.Boolean({
+            description: 'The caller agrees to changes of hooks, CI files, package scripts and settings',
+          }),
         ),
         check: Check,
       }),
@@ -61,7 +63,7 @@ export function workService({ coordinator }: OperationDeps) {
       handle: async ({ run: text, ...wanted }, { identity }) =>
         await answerOf(coordinator.applies.apply(await found(text), { principal: caller(identity), ...wanted })),
     }),
-    '/work/undo': mutation({
+    '/results/undo': mutation({
       description:
         'Takes an applied result back: the branch goes back where nobody has built on it or has pushed it, else a new commit does.',
       input: object({ run: Type.Optional(RunText), folder: Folder, check: Check }),
