@@ -24,7 +24,7 @@ export function workLines(work: WorkView, drawing: Drawing, full = false): reado
   return [
     ...wrap(oneLine(work.title), width).map(line => paint('strong', line)),
     ...told,
-    ...(cuts ? [paint('quiet', `${INDENT}Full text: ${whole}`)] : []),
+    ...(cuts ? wrap(`Full text: ${whole}`, width - 2).map(line => paint('quiet', `${INDENT}${line}`)) : []),
     ...(single && work.checkpoint !== undefined && !work.final
       ? [paint('warning', `${INDENT}Not finished: this is what was kept last.`)]
       : []),
