@@ -61,6 +61,10 @@ export const cliLimits = {
   saidLines: 6,
   /** How long an agent has for its one word in `doctor --live`. */
   liveMs: 120_000,
+  /** Runs that ended less long ago are not cleaned up unless they are named. */
+  cleanAge: '14d',
+  /** How long `abort` waits to say what is kept of a run that it has ended. */
+  abortMs: 10_000,
   /** How long `--detach` waits to see how a run begins. */
   begunMs: 5000,
   /** Gates named after they were answered together. */

@@ -17,6 +17,7 @@ import type { StorageKeeper, StoragePolicy } from '@parley/kernel'
 import type { Trail } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
 import type { Applies } from './apply/applies.ts'
+import type { Cleaning } from './apply/cleaning.ts'
 import type { Machine } from './machine/machine.ts'
 import type { Budgets } from './people/budgets.ts'
 import type { Gates } from './people/gates.ts'
@@ -147,6 +148,7 @@ export interface Coordination {
   readonly salvages: Part<Salvages>
   readonly budgets: Part<Budgets>
   readonly applies: Pick<Applies, 'apply' | 'undo' | 'list'>
+  readonly cleaning: Part<Cleaning>
   readonly users: Omit<Part<Users>, 'admit'>
   /** The storage of runs that are over: what is done about it by itself, and on request. */
   readonly storage: StorageKeeper

@@ -15,6 +15,7 @@ import {
 import { DEPLOYMENT_MODEL, Runtime, type StorageKeeper } from '@parley/kernel'
 import { ContentKeys, fileStateCache, sealingOf } from '@parley/trail'
 import { Applies } from './apply/applies.ts'
+import { Cleaning } from './apply/cleaning.ts'
 import { HouseRecords } from './apply/house-record.ts'
 import type { AgentVerbs, Coordination, CoordinatorOptions, RunSetup } from './contract.ts'
 import { Machine } from './machine/machine.ts'
@@ -52,6 +53,7 @@ export class Coordinator implements Coordination {
   readonly budgets: Budgets
   readonly users: Users
   readonly applies: Applies
+  readonly cleaning: Cleaning
   readonly #options: CoordinatorOptions
   readonly #runtime: Runtime
   readonly #machine: Machine
@@ -83,13 +85,15 @@ export class Coordinator implements Coordination {
     this.works = new Works(host, this.views)
     this.runs = new RunList(host, this.views)
     this.listeners = new TurnListeners(message => log('error', message))
-    this.salvages = new Salvages(host)
+    const records = new HouseRecords(runtime)
+    this.salvages = new Salvages(host, { works: this.works, views: this.views, records })
     this.gates = new Gates(host, this.runs, this.salvages)
     this.interventions = new Interventions(host)
     this.migrations = new Migrations(host)
     this.budgets = new Budgets(host)
     this.users = new Users(runtime.users, () => this.gates.list())
-    this.applies = new Applies(host, this, new HouseRecords(runtime))
+    this.applies = new Applies(host, this, records)
+    this.cleaning = new Cleaning(host, { works: this.works, views: this.views, records })
     this.#drivers = new RunDrivers(host, this.#atWork, this)
     this.#starts = new RunStarts(host, this.#drivers, this)
   }

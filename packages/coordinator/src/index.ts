@@ -1,6 +1,7 @@
 // The public names of @parley/coordinator.
 
 export { AppliedSchema, UndoneSchema } from './apply/applies.ts'
+export { CleanedSchema } from './apply/cleaning.ts'
 export type {
   AgentVerbs,
   Coordination,

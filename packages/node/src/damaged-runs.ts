@@ -57,6 +57,7 @@ export class DamagedRuns implements Coordination {
     proof: this.#refuse,
   }
   readonly works = { show: this.#refuse }
+  readonly cleaning = { clean: this.#refuse }
   readonly applies = { apply: this.#refuse, undo: this.#refuse, list: this.#throw }
   /** No turn is at work. */
   readonly listeners = { listen: () => () => undefined }

@@ -28,6 +28,8 @@ export const nodeLimits = {
   hostLength: 253,
   /** Characters of a public bio; far fewer bytes of it travel. */
   bioLength: 1_000,
+  /** Runs that one request cleans up by their names. */
+  cleanedRuns: 1_000,
   /** US dollars of the largest daily budget. */
   dailyUsd: 1_000_000,
   /** Agents of which it is remembered whether they tell what their turns cost. */

@@ -10,6 +10,7 @@ const commands: readonly Entry[] = [
   ['diff', 'Show what a run or a task changed, and how it was judged', () => import('./runs/diff.ts')],
   ['apply', 'Take the result of a run over into the current branch', () => import('./runs/apply.ts')],
   ['undo', 'Take an applied result back', () => import('./runs/undo.ts')],
+  ['clean', 'Remove branches and folders of finished runs', () => import('./runs/clean.ts')],
   ['tree', 'Show the tasks of a run as a tree', () => import('./runs/tree.ts')],
   ['tasks', 'List the tasks of a run in the order of its plan', () => import('./runs/tasks.ts')],
   ['inbox', 'See what is waiting for you, live, and answer it', () => import('./people/inbox.ts')],

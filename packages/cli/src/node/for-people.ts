@@ -14,6 +14,7 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set<NodePath>([
   '/workspaces/migrate',
   '/workspaces/salvage',
   '/results/apply',
+  '/results/clean',
   '/results/undo',
   '/runs/abort',
   '/budgets/raise',

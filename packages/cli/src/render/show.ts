@@ -1,7 +1,7 @@
 // Everything about one run: the facts, the tree, every step with time and spend, the result.
 import { formatTimestamp, type Ticks } from '@parley/core'
 import type { GateView, RunView } from '../node/views.ts'
-import { resultLines } from './ending.ts'
+import { keptLines, resultLines } from './ending.ts'
 import { between, bytes, duration, moment, plural, shortGate, shortId, spendInFull } from './format.ts'
 import { totalLine } from './live.ts'
 import { warningLines } from './plan.ts'
@@ -18,7 +18,7 @@ export function showLines(view: RunView, drawing: Drawing, full = false): readon
     ...taskLines(view.tasks, drawing).flatMap(({ lines }) => lines),
     totalLine(view, drawing),
     ...section('Steps', stepLines(view, drawing, full), drawing),
-    ...section('Result', view.result || view.result_unknown ? resultLines(view, width) : [], drawing),
+    ...section('Result', view.result || view.result_unknown ? resultLines(view, width) : keptLines(view), drawing),
     ...section('Warnings', warningLines(view, paint), drawing),
     ...section(
       'Waiting for you',
@@ -60,6 +60,7 @@ export function gateLines(gate: GateView, drawing: Drawing): readonly string[] {
   return [
     ...questionLines(gate, drawing),
     ...untilLines(gate, now).map(line => `  ${paint('quiet', line)}`),
+    ...(isWork(gate) ? [`  parley diff ${shortId(gate.run)} ${gate.task} shows it`] : []),
     ...(isOffer(gate) ? [`  parley salvage ${gate.task} --run ${shortId(gate.run)} shows it first`] : []),
     gate.kind === 'gate' ? `  parley approve ${id}, or parley reject ${id} --reason "…"` : `  parley reply ${id} "…"`,
   ]
@@ -69,6 +70,11 @@ export function gateLines(gate: GateView, drawing: Drawing): readonly string[] {
 export function questionLines({ kind, task, question }: GateView, { paint, width }: Drawing): readonly string[] {
   const who = kind === 'question' && task !== undefined ? `${oneLine(task)} asks: ` : ''
   return wrap(`${who}${oneLine(question)}`, width).map(line => paint('warning', line))
+}
+
+/** Work that a person judges. */
+function isWork({ type, task }: GateView): boolean {
+  return (type === 'integration' || type === 'conflict_resolution') && task !== undefined
 }
 
 /** A question about what failed work left: it has the id of its workspace. */

@@ -1,7 +1,7 @@
 // The tasks of a run as a tree, with remarks below a task: what it is doing, or why it stopped.
 import { formatTimestamp, type Ticks } from '@parley/core'
 import type { PlanTaskView } from '../node/views.ts'
-import { between, duration, lasted, spend } from './format.ts'
+import { between, duration, lasted, shortHash, spend } from './format.ts'
 import { type Column, grid, type Row } from './grid.ts'
 import type { Paint } from './paint.ts'
 import { cut, each, oneLine } from './text.ts'
@@ -96,10 +96,14 @@ export function successionNotes({ terminating, salvage }: PlanTaskView, now: Tic
   return notes
 }
 
-function salvageNote({ state, agent, checkpoint, files, reason }: NonNullable<PlanTaskView['salvage']>): string {
+type Salvage = NonNullable<PlanTaskView['salvage']>
+
+function salvageNote({ state, agent, checkpoint, files, reason, commit }: Salvage): string {
   const what = files.length === 1 ? '1 file' : `${files.length} files`
   const from = `${what} of ${agent}, ${checkpoint}`
   switch (state) {
+    case 'kept':
+      return `kept: ${what} of ${agent}${commit === undefined ? '' : `, commit ${shortHash(commit)}`}`
     case 'merged':
       return `salvaged: ${from}`
     case 'discarded':

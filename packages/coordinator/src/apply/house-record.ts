@@ -41,8 +41,15 @@ const RecordSchema = Type.Union([
   StepSchema,
   /** A step that was recorded and could not be carried out: nothing of it is left. */
   Type.Object({ parley: Type.Literal('step_failed'), id: Text, run: Run, reason: Type.String() }),
-  /** Kept work was merged into the result of a run that is over. */
-  Type.Object({ parley: Type.Literal('salvaged'), run: Run, task: Text, checkpoint: Text, commit: Text }),
+  /** Kept work was merged into the result of a run that is over, or let go. */
+  Type.Object({
+    parley: Type.Literal('salvaged'),
+    run: Run,
+    task: Text,
+    checkpoint: Text,
+    commit: Text,
+    take: Type.Boolean(),
+  }),
   /** What was removed of a run that is over. */
   Type.Object({
     parley: Type.Literal('clean'),

@@ -7,10 +7,12 @@ import { changesBetween, diffText, fileText, shownChange } from './files/changes
 import { finish, readFinished } from './finish.ts'
 import { readFurnished } from './furnished.ts'
 import { draftMerge, headOf, type IntegrateOptions, integrate, startLine } from './integrate.ts'
+import { type Leftover, leftovers } from './leftovers.ts'
 import { folderLimits } from './limits.ts'
 import type { Captured, Draft, FileChange, Finished, Integrated, ProjectFacts } from './model.ts'
 import { abandonSite, createSite, openSite, type Start } from './open.ts'
 import { locate } from './project.ts'
+import type { KeptCommit } from './repository.ts'
 import { places, requireCommit, requireName, type Site } from './site.ts'
 import { inTurn } from './turns.ts'
 import { drop, dropAll, prepare, type Wanted } from './worktree.ts'
@@ -197,10 +199,34 @@ export class RunFolders {
     return found && facts.branchName
   }
 
-  /** Removes everything of this run from the repository, except the branch. */
-  async clean(): Promise<void> {
+  /** Removes everything of this run from the repository, except the branch and work that its result does not have. */
+  async clean(keep: readonly KeptCommit[] = []): Promise<void> {
+    const { repository, contents } = this.#site
     await dropAll(this.#site)
-    await this.#site.repository.clean()
+    const head = keep.length === 0 ? '' : await this.head()
+    const kept: KeptCommit[] = []
+    for (const each of keep) {
+      if ((await repository.has(each.commit)) && !(await contents.isAncestor(each.commit, head))) kept.push(each)
+    }
+    await repository.clean(kept)
+  }
+
+  /** Of work that was left when the run ended: it is kept still, the result has it by now, or it is gone. */
+  async standOfKept({ name, commit }: KeptCommit): Promise<'kept' | 'merged' | 'gone'> {
+    const { repository, contents } = this.#site
+    if ((await repository.read(repository.keptRef(name))) === commit) return 'kept'
+    const known = await repository.has(commit)
+    return known && (await contents.isAncestor(commit, await this.head())) ? 'merged' : 'gone'
+  }
+
+  /** What is left of a run that is over, in the repository. */
+  async leftovers(branch: string | undefined): Promise<Leftover[]> {
+    return leftovers(this.#site, branch, await this.head())
+  }
+
+  /** All of them, or none where one is not where it was. */
+  removeRefs(gone: readonly { readonly ref: string; readonly commit: string }[]): Promise<boolean> {
+    return this.#site.repository.update(gone.map(({ ref, commit }) => ({ ref, to: undefined, from: commit })))
   }
 
   #inWorkspace<T>(workspace: WorkspaceId, work: () => Promise<T>): Promise<Result<T>> {

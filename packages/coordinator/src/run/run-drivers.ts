@@ -196,8 +196,9 @@ export class RunDrivers {
     if (this.#drivers.has(run) || runtime.active.includes(run)) return
     try {
       await endMarked(`${run}/`, { clock })
-      await homes.clean(run)
-      homes.settle(run, await this.#told.views.project(run))
+      const projection = await this.#told.views.project(run)
+      await homes.clean(run, projection)
+      homes.settle(run, projection)
     } catch (cause) {
       log('warn', `the folders of ${run} were not cleaned up: ${asParleyError(cause).message}`, { run })
       await this.#whenSound(cause, run, () => this.#tidy(run))

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { asParleyError, type Clock, type Result, type RunId, unwrap } from '@parley/core'
 import type { ProjectFacts } from '../folder/model.ts'
 import { RunFolders } from '../folder/run-folders.ts'
+import { keptCommits } from '../merge/salvaging.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import { hasResult, placed, resultAt } from '../view/run-result.ts'
 import type { RunView } from '../view/view.ts'
@@ -14,6 +15,11 @@ const OPEN = 'open'
 const GONE = "the run's folder is gone from the profile"
 const LOST = 'what was noted of its result is gone from the profile'
 const MOVED = 'the project, or the commit that the run started from, is not where it was'
+
+type ResultOfRun = Pick<RunView, 'result' | 'result_unknown'> & {
+  /** By workspace: what became of work that was left when the run ended. */
+  readonly kept?: ReadonlyMap<string, 'kept' | 'merged' | 'gone'>
+}
 
 export class RunHomes {
   readonly #runs: string
@@ -81,7 +87,7 @@ export class RunHomes {
   }
 
   /** What a stop between a run's end and its cleaning up has left. */
-  async clean(run: RunId): Promise<void> {
+  async clean(run: RunId, projection: RunProjection): Promise<void> {
     const facts = readFileSync(this.#mark(run), 'utf8')
     if (facts === '') return
     const known = JSON.parse(facts) as ProjectFacts | { readonly project: string }
@@ -92,7 +98,7 @@ export class RunHomes {
     }
     const folders = unwrap(await this.open(run, known))
     unwrap(await folders.finish())
-    await folders.clean()
+    await folders.clean(keptCommits(projection))
   }
 
   /** Keeps the folder for its result; a run that never came to be, or could change nothing, has none. */
@@ -102,7 +108,7 @@ export class RunHomes {
   }
 
   /** The result of a run that ended before this start, or why nobody can tell it; neither if that is unknown now. */
-  async resultOf(run: RunId, projection: RunProjection): Promise<Pick<RunView, 'result' | 'result_unknown'>> {
+  async resultOf(run: RunId, projection: RunProjection): Promise<ResultOfRun> {
     const { facts } = projection
     // Asking changes nothing: what is not settled is so by the driver, or by the next start.
     if (!facts || !hasResult(projection) || existsSync(this.#mark(run))) return {}
@@ -117,7 +123,10 @@ export class RunHomes {
           result_unknown: `${isGone ? GONE : LOST}${branch === undefined ? '' : `; its branch is ${branch}`}`,
         }
       }
-      return { result: placed(await resultAt(folders, finished.head), finished) }
+      return {
+        result: placed(await resultAt(folders, finished.head), finished),
+        kept: await keptStands(folders, projection),
+      }
     } catch (cause) {
       if (isGone) {
         this.remove(run)
@@ -126,6 +135,11 @@ export class RunHomes {
       return asParleyError(cause).code === 'project_gone' ? { result_unknown: MOVED } : {}
     }
   }
+}
+
+async function keptStands(folders: RunFolders, projection: RunProjection): Promise<NonNullable<ResultOfRun['kept']>> {
+  const stands = keptCommits(projection).map(async each => [each.name, await folders.standOfKept(each)] as const)
+  return new Map(await Promise.all(stands))
 }
 
 function readFolder(path: string): string[] {

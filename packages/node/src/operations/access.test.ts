@@ -101,7 +101,7 @@ describe('/workspaces, and who may call what', () => {
       link: ['ask', 'call', 'cancel', 'identity', 'ping', 'rotate-key'],
       node: ['prove', 'status', 'stop'],
       peers: ['accept', 'allow', 'dismiss', 'list', 'pending', 'pin', 'unpin'],
-      results: ['apply', 'show', 'undo'],
+      results: ['apply', 'clean', 'show', 'undo'],
       runs: ['abort', 'follow', 'list', 'show'],
       solve: ['start'],
       tasks: ['list'],

@@ -1,5 +1,5 @@
 // /results: the work under judgement, and what becomes of it.
-import { APPLY_WAYS, AppliedSchema, UndoneSchema, WorkViewSchema } from '@parley/coordinator'
+import { APPLY_WAYS, AppliedSchema, CleanedSchema, UndoneSchema, WorkViewSchema } from '@parley/coordinator'
 import { Type } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
@@ -62,6 +62,29 @@ export function resultService({ coordinator }: OperationDeps) {
       refuses: [...FOUND, ...CHECKOUT, 'nothing_to_apply', 'unconfirmed', ...UNREADABLE],
       handle: async ({ run: text, ...wanted }, { identity }) =>
         await answerOf(coordinator.applies.apply(await found(text), { principal: caller(identity), ...wanted })),
+    }),
+    '/results/clean': mutation({
+      description:
+        'Removes branches, kept commits and folders of runs that are over. Commits that no other ref reaches stay unless that is forced; a branch that is checked out or that somebody has worked on always stays.',
+      input: object({
+        runs: Type.Optional(
+          Type.Array(RunText, { maxItems: nodeLimits.cleanedRuns, description: 'These, whatever their age' }),
+        ),
+        older_than: Type.Integer({
+          minimum: 0,
+          maximum: nodeLimits.retentionMs,
+          description: 'Milliseconds since the end',
+        }),
+        force: Type.Optional(Type.Boolean({ description: 'Commits that nothing else reaches go as well' })),
+        check: Check,
+      }),
+      output: object({ runs: Type.Array(CleanedSchema) }),
+      refuses: [...FOUND, 'invalid_state', 'permission_denied', 'repository_moved', 'git_failed', ...UNREADABLE],
+      handle: async ({ runs: texts, older_than: olderThan, ...how }, { identity }) => {
+        const runs = texts && (await Promise.all(texts.map(found)))
+        const wanted = { principal: caller(identity), runs, olderThan, ...how }
+        return { runs: await answerOf(coordinator.cleaning.clean(wanted)) }
+      },
     }),
     '/results/undo': mutation({
       description:

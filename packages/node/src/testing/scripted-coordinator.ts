@@ -85,6 +85,8 @@ export class ScriptedCoordinator implements Coordination {
     list: async () => [],
   }
 
+  readonly cleaning: Coordination['cleaning'] = { clean: async () => ok([]) }
+
   readonly works: Coordination['works'] = {
     show: async run => err(new ParleyError('work_gone', `${run} has no folder.`)),
   }

@@ -12,7 +12,7 @@ import { LAST, reasonOf } from '../words.ts'
 
 export default command({
   about:
-    'Shows why the task failed and what it had saved, then asks. If you keep it, it is merged into the result; the task stays failed. This works while the run is in progress: with `salvage: ask` in the team file it waits for you.',
+    'Shows why the task failed and what it had saved, then asks. If you keep it, it is merged into the result; the task stays failed. This works while the run is in progress, where `salvage: ask` in the team file lets it wait for you, and after its end, for all that it had saved.',
   args: [{ name: 'TASK', summary: 'A failed task of the run' }],
   flags: {
     run: { value: 'RUN', summary: 'The run (default: last)' },
