@@ -24,6 +24,7 @@ export {
   SalvageViewSchema,
   UserViewSchema,
 } from './view/people-view.ts'
+export { followTurns, LogItemSchema } from './view/turn-log.ts'
 export {
   APPLY_WAYS,
   isOver,

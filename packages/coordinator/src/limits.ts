@@ -19,6 +19,8 @@ export const coordinatorLimits = {
   setupOutputBytes: 67_108_864,
   setupTailLength: 1_200,
   setupLogRuns: 32,
+  /** Things that agents do that wait for one watcher; the oldest of more are left out. */
+  heardItems: 1_000,
   /** Characters of a reason on the trail. */
   reasonLength: 2_000,
   /** Characters of what somebody else asks, in the question whether it may be answered. */

@@ -11,6 +11,7 @@ const commands: readonly Entry[] = [
   ['apply', 'Take the result of a run over into the current branch', () => import('./runs/apply.ts')],
   ['undo', 'Take an applied result back', () => import('./runs/undo.ts')],
   ['clean', 'Remove branches and folders of finished runs', () => import('./runs/clean.ts')],
+  ['log', 'Show what the agent of a task did and said, live with -f', () => import('./runs/log.ts')],
   ['tree', 'Show the tasks of a run as a tree', () => import('./runs/tree.ts')],
   ['tasks', 'List the tasks of a run in the order of its plan', () => import('./runs/tasks.ts')],
   ['inbox', 'See what is waiting for you, live, and answer it', () => import('./people/inbox.ts')],

@@ -16,6 +16,7 @@ export type WorkView = Output<'/results/show'>
 export type AppliedView = Output<'/results/apply'>
 export type UndoneView = Output<'/results/undo'>
 export type CleanedView = Output<'/results/clean'>['runs'][number]
+export type LogItem = Output<'/tasks/follow'>
 export type GateView = Output<'/gates/list'>['gates'][number]
 export type BudgetView = Output<'/budgets/list'>['budgets'][number]
 export type TodayView = Output<'/budget/today'>

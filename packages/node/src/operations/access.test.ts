@@ -104,7 +104,7 @@ describe('/workspaces, and who may call what', () => {
       results: ['apply', 'clean', 'show', 'undo'],
       runs: ['abort', 'follow', 'list', 'show'],
       solve: ['start'],
-      tasks: ['list'],
+      tasks: ['follow', 'list'],
       trail: [
         'compact',
         'export',

@@ -1,6 +1,14 @@
 // /solve, /runs, /tasks: starting work, watching it, ending it.
 import { dirname, isAbsolute } from 'node:path'
-import { isOver, LISTED_STATES, PlanTaskViewSchema, RunSummarySchema, RunViewSchema } from '@parley/coordinator'
+import {
+  followTurns,
+  isOver,
+  LISTED_STATES,
+  LogItemSchema,
+  PlanTaskViewSchema,
+  RunSummarySchema,
+  RunViewSchema,
+} from '@parley/coordinator'
 import { mapSchema, type RunId, refuse, Type } from '@parley/core'
 import { HIGHWAY_PRESETS } from '@parley/kernel'
 import { type CallerEnvironment, callerEnvironment, checkedEnvironment } from '../agents/caller-environment.ts'
@@ -170,6 +178,20 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
         }
         await answerOf(coordinator.interventions.abort(run, by))
         return { run }
+      },
+    }),
+    '/tasks/follow': subscription({
+      description:
+        'What the agents of a run, or of one task, do and say while they work. What was said before is not repeated; ends with the task or the run.',
+      input: object({ run: RunText, task: Type.Optional(text(160)) }),
+      output: LogItemSchema,
+      refuses: [...FOUND, 'unavailable', ...UNREADABLE],
+      async *handle({ run: text, task }, { signal }) {
+        const run = await found(text)
+        const { tasks } = await answerOf(coordinator.views.view(run))
+        if (task !== undefined && !tasks.some(({ id }) => id === task))
+          answered(refuse('not_found', `There is no task ${task} in ${run}.`))
+        yield* streamed(followTurns(coordinator, run, task, signal))
       },
     }),
     '/tasks/list': query({
