@@ -32,7 +32,8 @@ test('on a terminal the plan is shown and asked for once, then followed to its e
     'files   1 changed',
     '  report.md',
     'result  branch parley/tidy',
-    'look    git diff bbbbbbbbbb..parley/tidy',
+    'look    parley diff run_01m7aaaaaa',
+    'take    parley apply run_01m7aaaaaa',
     'record  parley trail verify run_01m7aaaaaa',
   ])
   expect(api.closed()).toBe(true)

@@ -54,8 +54,13 @@ export function resultLines(view: RunView, width: number): readonly string[] {
   return [...placeLines(view, width), ...keptLines(view)]
 }
 
+interface Kept {
+  readonly run: string
+  readonly tasks: readonly PlanTaskView[]
+}
+
 /** Work that the result does not have. */
-export function keptLines({ run, tasks }: Pick<RunView, 'run' | 'tasks'>): readonly string[] {
+export function keptLines({ run, tasks }: Kept): readonly string[] {
   return tasks.flatMap(({ id, salvage }) => {
     if (salvage?.state !== 'kept') return []
     const { commit, files } = salvage

@@ -101,7 +101,7 @@ test('the question is answered like a gate, and no means that the run ends witho
   expect(view).toMatchObject({ state: 'failed', tasks: [{ salvage: { state: 'discarded' } }, {}] })
   expect(fixture.result(view, 'part')).toBeUndefined()
   expect(await fixture.coordinator.salvages.decide(run, { principal: alice, task: 'a', take: true })).toMatchObject({
-    error: { code: 'invalid_state', message: expect.stringContaining('salvage: ask') },
+    error: { code: 'nothing_to_salvage' },
   })
 })
 

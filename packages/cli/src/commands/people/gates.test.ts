@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { CallError } from '@parley/call'
 import { expect, test } from 'vitest'
 import type { GateView, UserView } from '../../node/views.ts'
+import { shortId } from '../../render/format.ts'
 import { type Answering, aborted, fakeNode } from '../../testing/fake-node.ts'
 import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
 import { FakeTerminal } from '../../testing/terminal.ts'
-import { at, gateView, questionView, runView } from '../../testing/views.ts'
+import { at, gateView, questionView, runView, taskView } from '../../testing/views.ts'
 
 const one = 'run_01m7aaaaaaaaaaaaaaaaaaaaaa'
 const two = 'run_01m8bbbbbbbbbbbbbbbbbbbbbb'
@@ -245,8 +246,21 @@ test('words, suspension, budgets and users reach the node', async () => {
 
 test('abort needs a run to be named', async () => {
   expect((await parley(['abort'])).code).toBe(2)
-  const node = fakeNode({ '/runs/show': view, '/runs/abort': { run: one } })
-  expect((await parley(['abort', 'last', '--reason', 'wrong'], { node })).code).toBe(0)
+  const kept = {
+    state: 'kept',
+    workspace: 'ws_1',
+    checkpoint: 'cp_1',
+    agent: 'a#1',
+    files: ['x'],
+    commit: 'c0ffee',
+  } as const
+  const ended = runView({ run: one, state: 'aborted', tasks: [taskView('docs', { salvage: kept }), taskView('more')] })
+  const node = fakeNode({ '/runs/show': view, '/runs/abort': { run: one }, '/runs/follow': [ended] })
+  const whole = await parley(['abort', 'last', '--reason', 'wrong'], { node })
+  expect(whole.code).toBe(0)
+  expect(whole.out).toContain(
+    `kept    docs: 1 file, commit c0ffee\n        parley salvage docs --run ${shortId(one)}\n`,
+  )
   expect((await parley(['abort', 'last', 'docs'], { node })).code).toBe(0)
   const { out } = await parley(['abort', 'last', 'docs', '--grace', '1m30s'], { node })
   expect(out).toContain('Asked docs of')
