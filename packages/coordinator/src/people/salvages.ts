@@ -37,7 +37,7 @@ interface Told {
   readonly records: HouseRecords
 }
 
-/** Refusals: `not_found`, `invalid_state`, `permission_denied`, `nothing_to_salvage`, `merge_conflict`, and the kernel's. */
+/** Refuses with `not_found`, `invalid_state`, `permission_denied`, `nothing_to_salvage`, `merge_conflict`, and as the kernel. */
 export class Salvages extends Acts {
   readonly #told: Told
 

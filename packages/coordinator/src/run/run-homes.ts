@@ -2,9 +2,10 @@
 // facts for it. In the end only the result is kept.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { asParleyError, type Clock, type Result, type RunId, unwrap } from '@parley/core'
+import { asParleyError, type Clock, ok, type Result, type RunId, unwrap } from '@parley/core'
 import type { ProjectFacts } from '../folder/model.ts'
 import { RunFolders } from '../folder/run-folders.ts'
+import { inTurn } from '../folder/turns.ts'
 import { keptCommits } from '../merge/salvaging.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import { hasResult, placed, resultAt } from '../view/run-result.ts'
@@ -12,7 +13,7 @@ import type { RunView } from '../view/view.ts'
 
 /** In a run's folder while there may be something to clean up. */
 const OPEN = 'open'
-const GONE = "the run's folder is gone from the profile"
+const GONE = "the run's folder is gone from the profile, or was cleaned up"
 const LOST = 'what was noted of its result is gone from the profile'
 const MOVED = 'the project, or the commit that the run started from, is not where it was'
 
@@ -73,6 +74,14 @@ export class RunHomes {
     renameSync(`${mark}.new`, mark)
   }
 
+  /** The folders of a run that nobody drives. Opening makes its own git folder anew, so it is one after the other. */
+  use<T>(run: RunId, facts: ProjectFacts, work: (folders: RunFolders) => Promise<Result<T>>): Promise<Result<T>> {
+    return inTurn(`${this.home(run)}/use`, async () => {
+      const folders = await this.open(run, facts)
+      return folders.ok ? work(folders.value) : folders
+    })
+  }
+
   open(run: RunId, facts: ProjectFacts): Promise<Result<RunFolders>> {
     return RunFolders.open({ facts, home: this.home(run), run, clock: this.#clock })
   }
@@ -114,19 +123,21 @@ export class RunHomes {
     if (!facts || !hasResult(projection) || existsSync(this.#mark(run))) return {}
     const isGone = !this.has(run)
     try {
-      const folders = unwrap(await this.open(run, facts.project))
-      const finished = isGone ? undefined : unwrap(await folders.finished())
-      if (!finished) {
-        const branch = await folders.branch()
-        if (isGone) this.remove(run)
-        return {
-          result_unknown: `${isGone ? GONE : LOST}${branch === undefined ? '' : `; its branch is ${branch}`}`,
-        }
-      }
-      return {
-        result: placed(await resultAt(folders, finished.head), finished),
-        kept: await keptStands(folders, projection),
-      }
+      return unwrap(
+        await this.use(run, facts.project, async (folders): Promise<Result<ResultOfRun>> => {
+          const finished = isGone ? undefined : unwrap(await folders.finished())
+          if (finished)
+            return ok({
+              result: placed(await resultAt(folders, finished.head), finished),
+              kept: await keptStands(folders, projection),
+            })
+          const branch = await folders.branch()
+          if (isGone) this.remove(run)
+          return ok({
+            result_unknown: `${isGone ? GONE : LOST}${branch === undefined ? '' : `; its branch is ${branch}`}`,
+          })
+        }),
+      )
     } catch (cause) {
       if (isGone) {
         this.remove(run)

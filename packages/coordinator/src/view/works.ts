@@ -1,7 +1,6 @@
 // Reads the work under judgement: of a run at work from its driver, of any other from its trail and its repository.
-import { err, ok, type Result, type RunId, refuse } from '@parley/core'
+import { ok, type Result, type RunId, refuse } from '@parley/core'
 import type { RunFolders } from '../folder/run-folders.ts'
-import { inTurn } from '../folder/turns.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import type { RunsHost } from '../run/runs-host.ts'
@@ -59,13 +58,9 @@ export class Works {
     const projection = read.value
     if (!projection.facts) return refuse('not_found', `There is no run ${run}.`)
     const { project } = projection.facts
-    // Opening makes the run's own git folder anew: one after the other.
-    return inTurn(`${homes.home(run)}/open`, async () => {
-      if (!homes.has(run))
-        return refuse('work_gone', `The folder of ${run} is gone: it could change nothing, or was cleaned up.`)
-      const folders = await homes.open(run, project)
-      return folders.ok ? use(folders.value, projection) : err(folders.error)
-    })
+    if (!homes.has(run))
+      return refuse('work_gone', `The folder of ${run} is gone: it could change nothing, or was cleaned up.`)
+    return homes.use(run, project, folders => use(folders, projection))
   }
 }
 

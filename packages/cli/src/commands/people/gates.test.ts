@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CallError } from '@parley/call'
 import { expect, test } from 'vitest'
-import type { GateView, UserView } from '../../node/views.ts'
+import type { GateView, PlanTaskView, UserView } from '../../node/views.ts'
 import { shortId } from '../../render/format.ts'
 import { type Answering, aborted, fakeNode } from '../../testing/fake-node.ts'
 import { tempFolder } from '../../testing/folder.ts'
@@ -246,14 +246,14 @@ test('words, suspension, budgets and users reach the node', async () => {
 
 test('abort needs a run to be named', async () => {
   expect((await parley(['abort'])).code).toBe(2)
-  const kept = {
+  const kept: NonNullable<PlanTaskView['salvage']> = {
     state: 'kept',
     workspace: 'ws_1',
     checkpoint: 'cp_1',
     agent: 'a#1',
     files: ['x'],
     commit: 'c0ffee',
-  } as const
+  }
   const ended = runView({ run: one, state: 'aborted', tasks: [taskView('docs', { salvage: kept }), taskView('more')] })
   const node = fakeNode({ '/runs/show': view, '/runs/abort': { run: one }, '/runs/follow': [ended] })
   const whole = await parley(['abort', 'last', '--reason', 'wrong'], { node })
