@@ -37,7 +37,10 @@ interface Told {
   readonly records: HouseRecords
 }
 
-/** Refuses with `not_found`, `invalid_state`, `permission_denied`, `nothing_to_salvage`, `merge_conflict`, and as the kernel. */
+/**
+ * Refuses with `not_found`, `invalid_state`, `permission_denied`, `nothing_to_salvage`, `merge_conflict`, and as the
+ * kernel does.
+ */
 export class Salvages extends Acts {
   readonly #told: Told
 
