@@ -61,6 +61,9 @@ export const cliLimits = {
   saidLines: 6,
   /** How long an agent has for its one word in `doctor --live`. */
   liveMs: 120_000,
+  /** Characters of the title of a pull request, and of what it quotes of one agent. */
+  titleLength: 100,
+  quotedLength: 4_000,
   /** Runs that ended less long ago are not cleaned up unless they are named. */
   cleanAge: '14d',
   /** How long `abort` waits to say what is kept of a run that it has ended. */

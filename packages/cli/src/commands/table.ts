@@ -10,6 +10,7 @@ const commands: readonly Entry[] = [
   ['diff', 'Show what a run or a task changed, and how it was judged', () => import('./runs/diff.ts')],
   ['apply', 'Take the result of a run over into the current branch', () => import('./runs/apply.ts')],
   ['undo', 'Take an applied result back', () => import('./runs/undo.ts')],
+  ['pr', 'Open a pull request with the record of a run as its text', () => import('./runs/pr.ts')],
   ['clean', 'Remove branches and folders of finished runs', () => import('./runs/clean.ts')],
   ['log', 'Show what the agent of a task did and said, live with -f', () => import('./runs/log.ts')],
   ['tree', 'Show the tasks of a run as a tree', () => import('./runs/tree.ts')],

@@ -41,7 +41,7 @@ export function logStepLines(step: StepView, started: string, { paint, width, no
   ]
 }
 
-function indented(text: string, width: number): readonly string[] {
+export function indented(text: string, width: number): readonly string[] {
   const room = Math.max(1, width - INDENT.length)
   return (text.trim() === '' ? [] : lines(text.trimEnd())).flatMap(line =>
     line === '' ? [''] : wrap(line, room).map(each => `${INDENT}${each}`),

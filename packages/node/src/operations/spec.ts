@@ -8,6 +8,7 @@ import {
   ParleyError,
   type Principal,
   type Result,
+  type RunId,
   type Static,
   type TSchema,
   Type,
@@ -16,6 +17,7 @@ import { agentKinds } from '../agents/kinds.ts'
 import { OWNER_SCOPE, WORKSPACE_SCOPE } from '../identity.ts'
 import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
+import type { OperationDeps } from './deps.ts'
 
 export const forOwner = { requiredScopes: [OWNER_SCOPE] } as const
 export const forWorkspace = { requiredScopesAny: [WORKSPACE_SCOPE, OWNER_SCOPE] } as const
@@ -260,4 +262,15 @@ export async function* streamed<T>(values: AsyncIterable<T>): AsyncGenerator<T> 
   } catch (thrown) {
     throw callError(thrown)
   }
+}
+
+/** As the coordinator finds a run; those that it does not know, such as the house run, by their whole id. */
+export async function findRun(
+  text: string,
+  { coordinator, trail }: Pick<OperationDeps, 'coordinator' | 'trail'>,
+): Promise<RunId> {
+  const known = await told(coordinator.runs.find(text))
+  if (known.ok || known.error.code !== 'not_found') return answered(known)
+  const summary = (await told(trail.runs())).find(({ run }) => run === text)
+  return summary ? summary.run : answered(known)
 }

@@ -6,12 +6,12 @@ import { EXPORT_CONTENTS, withFile } from '@parley/trail'
 import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
-import { findRun } from './find-run.ts'
 import {
   answered,
   answerOf,
   Count,
   FOUND,
+  findRun,
   mutation,
   Nothing,
   RunText,

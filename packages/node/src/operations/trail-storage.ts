@@ -3,8 +3,7 @@ import type { TierFigures } from '@parley/trail'
 import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
-import { findRun } from './find-run.ts'
-import { answerOf, Count, count, FOUND, mutation, Nothing, orNull, query, RunText, told } from './spec.ts'
+import { answerOf, Count, count, FOUND, findRun, mutation, Nothing, orNull, query, RunText, told } from './spec.ts'
 
 const STORING = [
   ...FOUND,

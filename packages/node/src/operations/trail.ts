@@ -14,12 +14,12 @@ import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
 import { knownTypes } from './entry-types.ts'
-import { findRun } from './find-run.ts'
 import {
   answered,
   answerOf,
   Count,
   FOUND,
+  findRun,
   orNull,
   query,
   RunText,

@@ -3,7 +3,7 @@ import { type Context, command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import type { LogItem, PlanTaskView } from '../../node/views.ts'
 import { drawing, print, printJson, printLines, remark } from '../../output.ts'
-import { logLines, logStepLines } from '../../render/log.ts'
+import { indented, logLines, logStepLines } from '../../render/log.ts'
 import { oneLine } from '../../render/text.ts'
 import { interruption } from '../../terminal.ts'
 import { LAST } from '../words.ts'
@@ -48,9 +48,24 @@ async function follow(
       { run, task: task.id },
       { signal: interrupted.signal },
     )
+    let begun = ''
     for await (const item of items) {
-      if (global.json) printJson(context, item)
-      else printLines(context, logLines(item, started, drawing(context)))
+      if (global.json) {
+        printJson(context, item)
+        continue
+      }
+      // What comes in parts is shown in whole lines.
+      if (item.type === 'text' && item.part) {
+        begun += item.text
+        const end = begun.lastIndexOf('\n') + 1
+        printLines(context, logLines({ ...item, text: begun.slice(0, end) }, started, drawing(context)))
+        begun = begun.slice(end)
+        continue
+      }
+      const whole = item.type === 'text' ? { ...item, text: begun + item.text } : item
+      const rest = item.type === 'text' || begun === '' ? [] : indented(begun, terminal.columns)
+      begun = ''
+      printLines(context, [...rest, ...logLines(whole, started, drawing(context))])
     }
   } catch (thrown) {
     if (!interrupted.signal.aborted) throw thrown

@@ -3,14 +3,14 @@ import { execFileSync } from 'node:child_process'
 import { CallError } from '@parley/call'
 import { ManualClock } from '@parley/core'
 import { expect, test } from 'vitest'
-import type { AppliedView, WorkView } from '../../node/views.ts'
+import type { AppliedView, CleanedView, LogItem, WorkView } from '../../node/views.ts'
 import { drawing } from '../../output.ts'
 import type { Paint } from '../../render/paint.ts'
 import { patchLines, workLines } from '../../render/work.ts'
 import { fakeNode } from '../../testing/fake-node.ts'
 import { parley } from '../../testing/parley.ts'
 import { FakeTerminal } from '../../testing/terminal.ts'
-import { NO_USAGE, stepView } from '../../testing/views.ts'
+import { NO_USAGE, runView, stepView, taskView } from '../../testing/views.ts'
 
 const run = 'run_01m7aaaaaaaaaaaaaaaaaaaaaa'
 const base = 'a'.repeat(40)
@@ -178,4 +178,63 @@ test.each([
   expect(out).toBe(`${line}\n`)
   const again = await parley(['undo'], { node: fakeNode({ '/results/undo': { ...view, already: true } }) })
   expect(again.out).toContain('taken back already')
+})
+
+const done = stepView({ text: 'All green.', usage: { ...NO_USAGE, turns: 1, usd: 0.02 } })
+
+test('log shows the steps of one task, and with -f what its agent does, in whole lines', async () => {
+  const shown = runView({ run, tasks: [taskView('docs', { steps: [done] }), taskView('other')] })
+  const at = { task: 'docs', workspace: 'ws_1' }
+  const items: readonly LogItem[] = [
+    { type: 'tool', ...at, name: 'Bash', state: 'started', summary: 'npm test' },
+    { type: 'text', ...at, text: 'One li', part: true },
+    { type: 'text', ...at, text: 'ne.\nAnd', part: true },
+    { type: 'text', ...at, text: ' more.' },
+    { type: 'step', task: 'docs', step: done },
+  ]
+  const node = fakeNode({ '/runs/show': shown, '/tasks/follow': items })
+  const { out } = await parley(['log', 'docs'], { node })
+  expect(out).toBe('+1.0s work 1 by writer#1 complete 12s · $0.02\n  All green.\n')
+  expect((await parley(['log', 'docs', '-f'], { node })).out).toBe(
+    `  › Bash npm test\n  One line.\n  And more.\n${out}`,
+  )
+  expect(node.asked('/tasks/follow')).toEqual([{ run, task: 'docs' }])
+  const json = await parley(['log', 'docs', '-f', '--json'], { node })
+  expect(
+    json.out
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line) as unknown),
+  ).toEqual(items)
+  const missing = await parley(['log', 'x'], { node })
+  expect([missing.code, missing.err.includes('docs, other')]).toEqual([3, true])
+})
+
+test('clean says what goes, what stays and why', async () => {
+  const runs: CleanedView[] = [
+    {
+      run,
+      intent: 'x',
+      refs: [
+        { ref: 'refs/heads/parley/tidy', commit },
+        { ref: 'refs/heads/parley/own', commit, stays: 'moved' },
+        { ref: `refs/parley/${run}/kept/ws_1`, commit, stays: 'unreached' },
+      ],
+      folder: false,
+    },
+  ]
+  const node = fakeNode({ '/results/clean': async ({ check }) => ({ runs: check ? runs : [] }) })
+  const { out } = await parley(['clean', '--dry-run', '--older-than', '7d'], { node })
+  expect(out.split('\n')).toEqual([
+    'run_01m7aaaaaa  branch parley/tidy would be removed',
+    '  stays   branch parley/own, commit bbbbbbbbbb: somebody has worked on it',
+    '  stays   kept work, commit bbbbbbbbbb: nothing else has its commits; --force removes it',
+    '',
+  ])
+  expect((await parley(['clean', 'last', '--force'], { node })).out).toBe('There is nothing to clean up.\n')
+  expect(node.asked('/results/clean')).toEqual([
+    { older_than: 7 * 24 * 60 * 60_000, force: false, check: true },
+    { runs: ['last'], older_than: 14 * 24 * 60 * 60_000, force: true, check: false },
+  ])
+  expect((await parley(['clean', '--older-than', 'soon'], { node })).code).toBe(2)
 })
