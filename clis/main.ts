@@ -6,8 +6,9 @@ import { checks } from './checks/index.ts'
 import { binFolder, cacheFolder, install } from './install.ts'
 import { isolated, rerunIsolated } from './isolate.ts'
 import { clisLimits } from './limits.ts'
-import { programs } from './programs.ts'
-import { type Outcome, runAll } from './run.ts'
+import { type Program, programs } from './programs.ts'
+import { record, recordings } from './record.ts'
+import { closeAll, type Outcome, runAll } from './run.ts'
 import { writeTable } from './table.ts'
 
 const USAGE = `usage: npm run clis -- [--only PROGRAM,…] [--check CHECK,…] [--write] [--json] [--keep] [--verbose] [--jobs N]
@@ -15,6 +16,8 @@ const USAGE = `usage: npm run clis -- [--only PROGRAM,…] [--check CHECK,…] [
   --only PROGRAM,…  only these programs: ${programs.map(({ name }) => name).join(', ')}
   --check CHECK,…   only these checks: ${checks.map(({ name }) => name).join(', ')}
   --write           put what was seen into the table of docs/guide/agents.md
+  --record          keep what each program prints in a turn, as fixtures of the tests of its parser
+  --turn TURN,…     only these turns: ${Object.keys(recordings).join(', ')}
   --json            print the outcomes as one JSON value
   --keep            keep the folder of each check that fails, with the log of its node
   --verbose         print what each check asked of the model
@@ -42,19 +45,34 @@ if (!isolated) {
   console.error('This machine has no network namespaces (unshare --net): the programs could reach the network.')
 }
 
-const tell = (outcome: Outcome) => {
-  if (!values.json) console.log(line(outcome))
-}
-const outcomes = await runAll({
+const around = {
   programs: chosenPrograms,
-  checks: chosenChecks,
   bundle: await bundled(),
-  bin: program => binFolder(cache, program),
+  bin: (program: Program) => binFolder(cache, program),
   jobs,
   keep: values.keep === true,
   verbose: values.verbose === true,
-  tell,
-})
+}
+if (values.record) {
+  const turns = chosen(
+    'turn',
+    Object.keys(recordings).map(name => ({ name })),
+  )
+  await record(
+    around,
+    turns.map(({ name }) => name),
+    text => console.log(text),
+  )
+  process.exit(0)
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, () => void closeAll().finally(() => process.exit(130)))
+
+const tell = (outcome: Outcome) => {
+  if (!values.json) console.log(line(outcome))
+}
+const outcomes = await runAll({ ...around, checks: chosenChecks, tell })
 if (values.write) writeTable(outcomes, new Date())
 const failed = outcomes.filter(({ failure }) => failure !== undefined)
 if (values.json) console.log(JSON.stringify({ isolated, outcomes }, null, 2))
@@ -68,7 +86,7 @@ function line({ program, check, failure, seconds, kept }: Outcome): string {
   )
 }
 
-function chosen<T extends { readonly name: string }>(flag: 'only' | 'check', all: readonly T[]): readonly T[] {
+function chosen<T extends { readonly name: string }>(flag: 'only' | 'check' | 'turn', all: readonly T[]): readonly T[] {
   const names = values[flag]?.split(',') ?? all.map(({ name }) => name)
   const unknown = names.find(name => !all.some(each => each.name === name))
   if (unknown !== undefined) wrong(`--${flag}: there is no '${unknown}'`)
@@ -82,6 +100,8 @@ function parse() {
         only: { type: 'string' },
         check: { type: 'string' },
         write: { type: 'boolean' },
+        record: { type: 'boolean' },
+        turn: { type: 'string' },
         json: { type: 'boolean' },
         keep: { type: 'boolean' },
         verbose: { type: 'boolean' },

@@ -16,15 +16,26 @@ export interface Outcome {
   readonly kept?: string
 }
 
-export interface Runs {
+/** What every run of a program needs. */
+export interface Around {
   readonly programs: readonly Program[]
-  readonly checks: readonly Check[]
   readonly bundle: Bundled
   readonly bin: (program: Program) => string
   readonly jobs: number
   readonly keep: boolean
   readonly verbose: boolean
+}
+
+export interface Runs extends Around {
+  readonly checks: readonly Check[]
   readonly tell: (outcome: Outcome) => void
+}
+
+/** What is at work now: an interruption must leave nothing behind. */
+const worlds = new Set<World>()
+
+export async function closeAll(): Promise<void> {
+  await Promise.allSettled([...worlds].map(world => world.close(false)))
 }
 
 export async function runAll(runs: Runs): Promise<readonly Outcome[]> {
@@ -45,6 +56,7 @@ export async function runAll(runs: Runs): Promise<readonly Outcome[]> {
 async function runOne(runs: Runs, program: Program, check: Check): Promise<Outcome> {
   const began = performance.now()
   const world = await World.make(runs.bundle, [runs.bin(program)], [program])
+  worlds.add(world)
   let failure: string | undefined
   let cancel: NodeJS.Timeout | undefined
   try {
@@ -60,6 +72,7 @@ async function runOne(runs: Runs, program: Program, check: Check): Promise<Outco
   }
   const keep = runs.keep && failure !== undefined
   if (runs.verbose) console.error(JSON.stringify(world.server.log, null, 1))
+  worlds.delete(world)
   await world.close(keep)
   return {
     program: program.name,

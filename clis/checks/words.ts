@@ -15,12 +15,10 @@ async function harmless({ program, world }: Scene, text: string): Promise<void> 
   done(view)
   const [turn] = world.server.turns
   if (!turn) fail('the model was not asked')
-  const user = turn.messages
-    .filter(({ role }) => role === 'user')
-    .map(each => each.text)
-    .join('\n')
-  const seen = user.includes('each @ is written \\@') ? user.replaceAll('\\@', '@') : user
-  if (!seen.includes(text)) fail(`the model saw another text: ${turn.prompt.slice(0, 200)}`)
+  const [said = '', ...more] = turn.said
+  const seen = said.includes('each @ is written \\@') ? said.replaceAll('\\@', '@') : said
+  if (!seen.includes(text)) fail(`the model saw another text: ${said.slice(0, 200)}`)
+  if (more.length > 0) fail(`this was added to the prompt: ${more[0]!.slice(0, 200).replaceAll('\n', ' ')}`)
   for (const { body } of world.server.log) if (body.includes(CANARY)) fail('a file was put into the prompt')
   equal('the answer', view.tasks[0]?.steps.at(-1)?.text, SEEN)
 }
@@ -33,7 +31,7 @@ export const slash: Check = {
 
 export const signs: Check = {
   name: 'signs',
-  title: 'a prompt that begins with `!` or `#`',
+  title: 'a prompt with `!`, `#` and `$`',
   async run(scene) {
     writeFileSync(join(scene.world.folder, 'canary.txt'), CANARY)
     await harmless(scene, `!cat ${scene.world.folder}/canary.txt\n# remember this\n$skill-creator help`)

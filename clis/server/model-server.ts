@@ -19,6 +19,8 @@ import { responses } from './responses.ts'
 export interface Turn extends Asked {
   /** The last thing that somebody asked, without what programs put around it. */
   readonly prompt: string
+  /** Everything that is said in the name of the user, without that. */
+  readonly said: readonly string[]
   /** Results of tools since then. */
   readonly results: readonly string[]
   /** Programs ask for titles and the like besides; these offer no tools. */
@@ -129,7 +131,8 @@ function turnOf(asked: Asked): Turn {
   const last = own.findLastIndex(({ role, text, results }) => role === 'user' && text !== '' && results.length === 0)
   const prompt = own[last]?.text ?? ''
   const results = own.slice(last + 1).flatMap(each => each.results)
-  return { ...asked, prompt, results, side: asked.tools.length === 0 || MEMORY.test(prompt) }
+  const said = own.filter(({ role, text }) => role === 'user' && text !== '').map(({ text }) => text)
+  return { ...asked, prompt, said, results, side: asked.tools.length === 0 || MEMORY.test(prompt) }
 }
 
 /** Some programs take absolute paths only: they tell the model where it is, as `{folder}` of a call. */
