@@ -55,17 +55,28 @@ async function turnOf({ bundle, bin }: Around, program: Program, script: Script)
 }
 
 const CLEAN: readonly (readonly [RegExp, string])[] = [
-  [/\/\S*?\/work\/ws_[a-z0-9]+/g, '/work-folder'],
-  [/work-ws-[a-z0-9-]+|\b(?:run|ws|task)[_-]01[a-z0-9]{20,}/g, 'id'],
+  [/\/[^\s"'\\]*?\/work\/ws_[a-z0-9]+/g, '/work-folder'],
+  [/\b(?:run|ws|task)[_-]01[a-z0-9]{20,}/g, 'id'],
+  [/\/tmp\/cc-socks\/\d+/g, '/world/socket'],
   [/127\.0\.0\.1:\d+/g, '127.0.0.1:8080'],
-  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '00000000-0000-4000-8000-000000000000'],
-  [/\b(ses|msg|prt|call|toolu|req|resp|fc|ctc)_[A-Za-z0-9]{6,}/g, '$1_0'],
   [/\b20\d\d-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?Z?)?/g, '2026-01-01T00:00:00Z'],
   [/\b1[789]\d{11}\b/g, '1767225600000'],
   [/\b1[789]\d{8}\b/g, '1767225600'],
 ]
 
+/** What tells one message or call from another is numbered. */
+const IDS =
+  /\b(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?:ses|msg|prt|call|toolu|req)_[A-Za-z0-9]{6,})\b/g
+
 function cleaned(text: string, { folder }: World, bin: string): string {
-  const placed = text.replaceAll(join(bin, '..', '..'), '/clis').replaceAll(folder, '/world')
-  return CLEAN.reduce((shown, [found, instead]) => shown.replaceAll(found, instead), placed)
+  const placed = text
+    .replaceAll(join(bin, '..', '..'), '/clis')
+    .replaceAll(folder, '/world')
+    .replaceAll(folder.replaceAll('/', '-'), '-world')
+  const ids = new Map<string, string>()
+  const numbered = placed.replaceAll(IDS, id => {
+    if (!ids.has(id)) ids.set(id, `id-${ids.size + 1}`)
+    return ids.get(id)!
+  })
+  return CLEAN.reduce((shown, [found, instead]) => shown.replaceAll(found, instead), numbered)
 }

@@ -129,7 +129,7 @@ export class World {
   /** Undefined where it takes longer. */
   async solveWithin(ms: number, intent: string): Promise<RunView | undefined> {
     const solving = this.start('solve', intent, '--yes')
-    const late = new Promise<undefined>(resolve => setTimeout(resolve, ms))
+    const late = new Promise<undefined>(resolve => setTimeout(() => resolve(undefined), ms))
     return (await Promise.race([solving.ended, late])) && this.show()
   }
 
