@@ -1,5 +1,5 @@
-// `npm run clis -- --record`: what each program prints in a turn, as fixtures for the tests of its parser. Whatever is of
-// this machine or of this day is replaced.
+// `npm run clis -- --record`: what each program prints in a turn, as fixtures for the tests of its parser. Whatever is
+// of this machine or of this day is replaced.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inTurn, team } from './checks/check.ts'
