@@ -32,6 +32,8 @@ export const agentLimits = {
   usageMessages: 1024,
   /** Tools of one turn that have started and not finished. */
   openTools: 256,
+  /** Characters of the name of a program's own conversation. */
+  sessionLength: 128,
   /** Looks at the process table after SIGKILL before what is left is given up. */
   killRounds: 100,
   /** Ancestors of a process that are looked at. */

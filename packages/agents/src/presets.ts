@@ -11,6 +11,8 @@ export type PresetName = (typeof presetNames)[number]
 interface Preset {
   /** Arguments in front of the model and the configuration's own. */
   readonly args: readonly string[]
+  /** In front of the name of a conversation that it continues: an option, or a word behind all options. */
+  readonly resume: string
   /** Arguments behind the configuration's own. */
   readonly lastArgs?: readonly string[]
   /** Variables with their values; those of the configuration win. */
@@ -40,6 +42,7 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
       'acceptEdits',
     ],
     input: inBlocks,
+    resume: '--resume',
     pass: ['ANTHROPIC_BASE_URL', 'CLAUDE_CONFIG_DIR'],
     needs: {
       hosts: ['api.anthropic.com'],
@@ -55,6 +58,7 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
   codex: {
     // `--sandbox workspace-write` is what `--full-auto` was; a copied folder is no git repository.
     args: ['exec', '--json', '--sandbox', 'workspace-write', '--skip-git-repo-check'],
+    resume: 'resume',
     lastArgs: ['-'],
     input: led,
     // It sends OPENAI_API_KEY to providers of its configuration only.
@@ -83,6 +87,7 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
       'GOOGLE_APPLICATION_CREDENTIALS',
       'GEMINI_CLI_HOME',
     ],
+    resume: '--resume',
     needs: {
       hosts: ['generativelanguage.googleapis.com', 'cloudcode-pa.googleapis.com', 'oauth2.googleapis.com'],
       credentials: {
@@ -98,6 +103,7 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
     // Edits inside the folder are allowed unless its own configuration says otherwise; what would be asked is refused.
     args: ['run', '--format', 'json'],
     input: led,
+    resume: '--session',
     pass: ['OPENCODE_CONFIG', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME'],
     needs: {
       // And the host of the provider that its configuration names.
@@ -113,6 +119,7 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
   qwen: {
     args: ['--output-format', 'stream-json', '--approval-mode', 'auto-edit'],
     input: escaped,
+    resume: '--resume',
     pass: ['OPENAI_BASE_URL', 'OPENAI_MODEL'],
     needs: {
       // Or the host of OPENAI_BASE_URL.
@@ -126,9 +133,23 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
   },
 }
 
-export function presetCommand(name: PresetName, model?: string, more: readonly string[] = []): [string, ...string[]] {
-  const { args, lastArgs = [] } = presets[name]
-  return [name, ...args, ...(model === undefined ? [] : ['--model', model]), ...more, ...lastArgs]
+export interface PresetExtras {
+  /** What gives the program the tools of its turn. */
+  readonly wired?: readonly string[]
+  /** A conversation of its own that it continues. */
+  readonly session?: string | undefined
+}
+
+export function presetCommand(
+  name: PresetName,
+  model?: string,
+  more: readonly string[] = [],
+  { wired = [], session }: PresetExtras = {},
+): [string, ...string[]] {
+  const { args, resume, lastArgs = [] } = presets[name]
+  const chosen = model === undefined ? [] : ['--model', model]
+  const continued = session === undefined ? [] : [resume, session]
+  return [name, ...args, ...wired, ...chosen, ...more, ...continued, ...lastArgs]
 }
 
 export function presetVariables(name: PresetName): readonly string[] {

@@ -2,6 +2,7 @@
 // of `emit` and the measuring are here; how the turn is taken is the adapter's own.
 
 import {
+  type AgentReach,
   type Clock,
   durationMs,
   ParleyError,
@@ -28,13 +29,14 @@ export interface TurnEnd {
 export interface AdapterParts {
   readonly name: string
   readonly kind: string
+  readonly reach: AgentReach
   readonly clock: Clock
   /** Takes the turn, and returns only when nothing of it runs any more. What it throws is a defect. */
   take(turn: Turn): Promise<TurnEnd>
 }
 
 export function makeAdapter(parts: AdapterParts): MeteredAdapter {
-  const { name, kind, clock, take } = parts
+  const { name, kind, reach, clock, take } = parts
   const running = new Map<AbortController, Promise<unknown>>()
   let closed = false
 
@@ -88,7 +90,7 @@ export function makeAdapter(parts: AdapterParts): MeteredAdapter {
     await Promise.allSettled(running.values())
   }
 
-  return { name, kind, takeTurn, close }
+  return { name, kind, reach, takeTurn, close }
 }
 
 export function failed(error: ParleyError, usage: Usage = {}): TurnResult {

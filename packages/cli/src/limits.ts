@@ -40,6 +40,11 @@ export const cliLimits = {
   passphraseMs: 60_000,
   /** Bytes of the file with the token of a turn, and of one with public keys. */
   tokenBytes: 4_096,
+  /** Milliseconds beyond the wait of a question to a person, the usual wait included. */
+  askMarginMs: 60_000,
+  /** Of `parley mcp`: calls at once, and bytes of one message. */
+  mcpCalls: 16,
+  mcpMessageBytes: 1_048_576,
   keyFileBytes: 131_072,
   /** How long a stopped node may take to end (its own ten seconds included), and between two looks at it. */
   downMs: 13_000,

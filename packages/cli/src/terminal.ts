@@ -2,6 +2,7 @@
 // process.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { StringDecoder } from 'node:string_decoder'
 import type { Environment } from './command.ts'
@@ -31,6 +32,8 @@ export interface Terminal {
   input(): Promise<string>
   /** Shows a long text with another program, a shell command; false if that cannot be started. */
   page(command: string, text: string): Promise<boolean>
+  /** Standard input and output, for a protocol. */
+  pipes(): { readonly input: Readable; readonly output: Writable }
   /** Calls `run` at Ctrl-C instead of ending the process. Returns a function that undoes it. */
   onInterrupt(run: () => void): () => void
   /** Ends the process at once. */
@@ -62,6 +65,7 @@ export function systemTerminal(env: Environment['env'], noColor: boolean): Termi
     askSecret: question => readSecret(question, stdin, stderr),
     input: () => text(stdin),
     page: (command, written) => page(command, written, env),
+    pipes: () => ({ input: stdin, output: stdout }),
     onInterrupt(run) {
       process.on('SIGINT', run)
       return () => void process.off('SIGINT', run)

@@ -19,6 +19,7 @@ import type { DeploymentModel } from '@parley/trail/events'
 import type { Applies } from './apply/applies.ts'
 import type { Cleaning } from './apply/cleaning.ts'
 import type { Machine } from './machine/machine.ts'
+import type { Judgement } from './merge/verdict.ts'
 import type { Budgets } from './people/budgets.ts'
 import type { Gates } from './people/gates.ts'
 import type { Interventions } from './people/interventions.ts'
@@ -162,7 +163,7 @@ export interface Coordination {
   close(): Promise<void>
 }
 
-/** The inside of a workspace, for `parley ws`. */
+/** The inside of a workspace, for `parley ws` and `parley mcp`. What a turn is for decides which verbs it has. */
 export interface AgentVerbs {
   readonly principal: Principal
   status(): Promise<Result<WorkspaceStatus>>
@@ -170,27 +171,54 @@ export interface AgentVerbs {
   inbox(): Promise<Result<readonly WorkspaceMail[]>>
   /** Keeps what the folder holds now: a turn that dies goes on from here. */
   checkpoint(intent: string): Promise<Result<{ readonly checkpoint: string; readonly files: readonly string[] }>>
+  /** Asks a person and waits for mail, as long as it is told to at most. What comes later is for the inbox. */
+  ask(question: string, waitMs: number, signal: AbortSignal): Promise<Result<readonly WorkspaceMail[]>>
+  /** Tells a person something that goes beyond the task; the work goes on. */
+  escalate(reason: string): Promise<Result<void>>
   /** The turn ends as blocked when its process ends; mail starts the next one. */
   block(reason: string): Promise<Result<void>>
+  spend(): Promise<Result<TurnSpending>>
+  /** What a review comes to; the last one counts. */
+  verdict(judgement: Judgement): Promise<Result<void>>
+  /** Mail that waits: at once, and whenever some comes, until the turn is over or the signal fires. */
+  waiting(signal: AbortSignal): AsyncIterable<readonly WaitingMail[]>
 }
+
+/** What an agent can call by name. */
+export type AgentVerb = Exclude<keyof AgentVerbs, 'principal' | 'waiting'>
 
 export interface WorkspaceStatus {
   readonly run: string
   readonly workspace: string
   readonly task: string
   readonly title: string
+  /** What the turn is for. */
+  readonly kind: WorkspaceFacts['kind']
   readonly agent: string
   readonly state: string
   readonly epoch: number
   readonly unread: number
   readonly checkpoints: number
   readonly may_change: readonly string[] | 'everything'
+  /** What this turn may call. */
+  readonly verbs: readonly AgentVerb[]
 }
 
-export interface WorkspaceMail {
+export interface WaitingMail {
   readonly id: string
   readonly from: string
   readonly type: string
   readonly priority: string
+}
+
+export interface WorkspaceMail extends WaitingMail {
   readonly text: string
+}
+
+/** Null: nothing limits it. */
+export interface TurnSpending {
+  /** Of this turn, as far as its program has told. */
+  readonly used: { readonly tokens: number; readonly usd: number; readonly seconds: number }
+  /** Of the task's budget and time. */
+  readonly left: { readonly tokens: number | null; readonly usd: number | null; readonly seconds: number | null }
 }

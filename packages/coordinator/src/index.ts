@@ -3,6 +3,7 @@
 export { AppliedSchema, UndoneSchema } from './apply/applies.ts'
 export { CleanedSchema } from './apply/cleaning.ts'
 export type {
+  AgentVerb,
   AgentVerbs,
   Coordination,
   CoordinatorOptions,
@@ -12,6 +13,7 @@ export type {
 export { Coordinator } from './coordinator.ts'
 export { Machine } from './machine/machine.ts'
 export { probeMachine } from './machine/probe.ts'
+export { VERDICTS } from './merge/verdict.ts'
 export { coordinatorRunPort } from './run/run-port.ts'
 export { formatProblems } from './team/format.ts'
 export { type Gates, type GatesFile, GatesSchema, gatesOf } from './team/highway-fields.ts'

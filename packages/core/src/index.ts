@@ -15,6 +15,8 @@ export {
 } from './clock.ts'
 export type {
   AgentAdapter,
+  AgentReach,
+  AgentSession,
   TurnBudget,
   TurnContextPart,
   TurnEvent,

@@ -80,6 +80,10 @@ export const nodeLimits = {
   teamText: MiB,
   intentLength: 65_536,
   reasonLength: 2_000,
+  /** Seconds that an agent may wait for an answer within its turn. */
+  askWaitS: 600,
+  /** Findings of one verdict. */
+  findings: 64,
   /** Characters of a reply to an agent's question. */
   replyLength: 16_384,
   pathLength: 4_096,
@@ -167,4 +171,6 @@ export const nodeDefaults = {
   idleTimeoutMs: 10 * minute,
   compactMs: minute,
   warmMs: 30 * 24 * 60 * minute,
+  /** Programs give a tool a minute. */
+  askWaitS: 45,
 } as const

@@ -2,7 +2,7 @@
 
 import { type AgentSettings, err, ok, type Result, type SettingsProblem, type Static, Type } from '@parley/core'
 import { agentDefaults, agentLimits } from '../limits.ts'
-import { type PresetName, presetCommand, presetNames, presets, presetVariables } from '../presets.ts'
+import { type PresetExtras, type PresetName, presetCommand, presetNames, presets, presetVariables } from '../presets.ts'
 import { type ParserName, parserNames } from './parsers/parser.ts'
 import { parseBytes, parseDuration, sizePattern } from './quantities.ts'
 
@@ -98,8 +98,11 @@ export interface CommandSettings extends AgentSettings {
 export interface CommandPlan {
   /** Program and arguments with their placeholders. */
   readonly command: readonly [string, ...string[]]
-  /** The known program that it is. */
-  readonly preset?: { readonly name: PresetName }
+  /** The known program that it is, and its command for a turn that has more to say to it. */
+  readonly preset?: {
+    readonly name: PresetName
+    command(more: PresetExtras): readonly [string, ...string[]]
+  }
   readonly prompt: PromptMode
   readonly output: OutputName
   readonly env: Readonly<Record<string, string>>
@@ -136,9 +139,10 @@ function presetProgram(agent: CommandSettings, name: PresetName): Result<Program
     if (agent[field] !== undefined)
       return invalid(field, `the preset ${name} brings its own. Leave out either \`preset\` or \`${field}\`.`)
   }
+  const command = (more?: PresetExtras) => presetCommand(name, agent.model, agent.args, more)
   return ok({
-    command: presetCommand(name, agent.model, agent.args),
-    preset: { name },
+    command: command(),
+    preset: { name, command },
     prompt: 'stdin',
     output: name,
     env: presets[name].env ?? {},

@@ -79,7 +79,7 @@ export const commandKind: AgentKind<CommandSettings, ProgramPlace, CommandHost> 
     const { PATH } = plan.env
     const env = PATH === undefined ? plan.env : { ...plan.env, PATH: inFront(bin, PATH) }
     const around = { ...environment, PATH: inFront(bin, environment.PATH) }
-    return programAdapter(name, { ...plan, env }, { ...host, environment: around })
+    return programAdapter(name, { ...plan, env }, { ...host, bin, environment: around })
   },
 }
 

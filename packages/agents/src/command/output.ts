@@ -25,6 +25,9 @@ export interface OutputEnd {
   readonly usage: Usage
   readonly blocked?: string
   readonly failed?: string
+  readonly session?: string
+  /** It said and used nothing: whatever ended it came before its work. */
+  readonly idle: boolean
   readonly stderr: string
   /** The last line of standard error, or of standard output, that says something. */
   readonly lastWords: string
@@ -44,6 +47,8 @@ export class AgentOutput {
   #result: string | undefined
   #blocked: string | undefined
   #failed: string | undefined
+  #session: string | undefined
+  #idle = true
   #usage: Usage = {}
   #lastOut = ''
   #lastError = ''
@@ -86,6 +91,8 @@ export class AgentOutput {
       usage: this.#usage,
       ...(this.#blocked !== undefined && { blocked: this.#blocked }),
       ...(this.#failed !== undefined && { failed: this.#failed }),
+      ...(this.#session !== undefined && { session: this.#session }),
+      idle: this.#idle && !used(this.#usage),
       stderr: this.#hide(plainText(this.#errors.read())),
       lastWords: shorten(this.#lastError || this.#lastOut, agentLimits.summaryLength),
     }
@@ -126,6 +133,7 @@ export class AgentOutput {
 
   #said(text: string): void {
     if (text.trim() === '') return
+    this.#idle = false
     this.#message = text
     this.#events.line('text', text)
   }
@@ -143,7 +151,10 @@ export class AgentOutput {
       endMessage: () => this.#endMessage(),
       thinking: text => this.#events.line('thinking', text),
       notice: text => this.#events.line('notice', text),
-      tool: (name, state, summary) => this.#events.tool(name, state, summary),
+      tool: (name, state, summary) => {
+        this.#idle = false
+        this.#events.tool(name, state, summary)
+      },
       usage: total => {
         const usage = laterUsage(this.#usage, total)
         if (sameUsage(usage, this.#usage)) return
@@ -159,8 +170,18 @@ export class AgentOutput {
       failed: message => {
         this.#failed = shorten(plainText(message), agentLimits.summaryLength)
       },
+      session: id => {
+        if (id.length <= agentLimits.sessionLength && SESSION.test(id)) this.#session = id
+      },
     }
   }
+}
+
+/** It becomes an argument of the next turn's command line. */
+const SESSION = /^[A-Za-z0-9][\w.:-]*$/
+
+function used({ tokensIn = 0, tokensOut = 0, usd = 0 }: Usage): boolean {
+  return tokensIn + tokensOut + usd > 0
 }
 
 function parseObject(line: string): JsonObject | undefined {

@@ -275,22 +275,32 @@ test('the inside of a workspace', async () => {
       unread: 2,
       checkpoints: 1,
       may_change: ['report/**'],
+      verbs: ['status', 'inbox'],
     },
     '/workspaces/inbox': {
       mail: [{ id: 'm', from: 'owner', type: 'reply', priority: 'urgent', text: 'The upper\nfloor' }],
     },
     '/workspaces/checkpoint': { checkpoint: 'cp_1', files: ['a'] },
     '/workspaces/block': {},
+    '/workspaces/ask': { answered: false, mail: [] },
+    '/workspaces/verdict': { verdict: 'revise' },
   })
   expect((await parley(['ws', 'status'], { node })).out).toContain(
-    'may change  report/**\nunread      2 (parley ws inbox)',
+    'may change  report/**\nmay call    status, inbox\nunread      2 (parley ws inbox)',
   )
   expect((await parley(['ws', 'inbox'], { node })).out).toBe('from owner: reply (urgent)\n  The upper\n  floor\n')
-  expect((await parley(['ws', 'checkpoint', 'half done'], { node })).out).toBe('Saved cp_1: 1 file changed.\n')
+  expect((await parley(['ws', 'checkpoint', 'half done'], { node })).out).toBe('Saved checkpoint cp_1: 1 file changed.\n')
   expect((await parley(['ws', 'block', 'Which floor?'], { node })).code).toBe(0)
   expect((await parley(['ws', 'block'], { node })).code).toBe(2)
   expect(node.asked('/workspaces/checkpoint')).toEqual([{ intent: 'half done' }])
   expect(node.asked('/workspaces/block')).toEqual([{ reason: 'Which floor?' }])
+  expect((await parley(['ws', 'ask', 'Which floor?', '--wait', '9'], { node })).out).toContain(
+    'or call parley ws block',
+  )
+  expect(node.asked('/workspaces/ask')).toEqual([{ question: 'Which floor?', wait_s: 9 }])
+  expect((await parley(['ws', 'verdict', 'revise', 'No rhyme', 'No end'], { node })).code).toBe(0)
+  expect(node.asked('/workspaces/verdict')).toEqual([{ verdict: 'revise', findings: ['No rhyme', 'No end'] }])
+  expect((await parley(['ws', 'verdict', 'maybe'], { node })).code).toBe(2)
 })
 
 test('what a task is called cannot steer the terminal, in any view', async () => {

@@ -77,7 +77,16 @@ const commands: readonly Entry[] = [
   ['ws status', 'Show this workspace: task, state, unread mail, what may be changed', () => import('./ws/status.ts')],
   ['ws inbox', 'Read new mail; each message is delivered once', () => import('./ws/inbox.ts')],
   ['ws checkpoint', 'Save the folder: an interrupted turn resumes from here', () => import('./ws/checkpoint.ts')],
+  ['ws ask', 'Ask a person, and wait a while for the answer', () => import('./ws/ask.ts')],
+  ['ws escalate', 'Tell a person about something beyond your task, and go on', () => import('./ws/escalate.ts')],
   ['ws block', 'Say that you cannot continue without an answer; then end your process', () => import('./ws/block.ts')],
+  ['ws spend', 'Show what your turn has used, and what is left', () => import('./ws/spend.ts')],
+  ['ws verdict', 'Give your verdict on the work that you review', () => import('./ws/verdict.ts')],
+  [
+    'mcp',
+    "Serve the verbs of an agent's turn as MCP tools, over standard input and output",
+    () => import('./ws/mcp.ts'),
+  ],
 ]
 
 export const commandTable: Table = {
@@ -92,6 +101,9 @@ export const commandTable: Table = {
       summary: 'Pin agents of other people and machines, and set what each may do here',
       alone: 'peers list',
     },
-    { name: 'ws', summary: 'For an agent inside a workspace: checkpoint, status, inbox, block' },
+    {
+      name: 'ws',
+      summary: 'For an agent inside a workspace: status, inbox, checkpoint, ask, escalate, block, spend, verdict',
+    },
   ],
 }

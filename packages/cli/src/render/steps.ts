@@ -44,6 +44,7 @@ export function stepLines(view: RunView, drawing: Drawing, full: boolean): reado
     task.steps.flatMap(step => [
       drawn[next++]!,
       ...(step.moves ?? []).flatMap(move => moveLines(move, drawing)),
+      ...sessionLines(step, drawing, full),
       ...said(step.text, drawing.width, full ? undefined : cliLimits.saidLines).map(line =>
         line === '' ? '' : `${INDENT}${line}`,
       ),
@@ -73,6 +74,15 @@ function moveLines(move: NonNullable<StepView['moves']>[number], { width, paint 
   return wrap(text, Math.max(cliLimits.leastColumns, width - INDENT.length)).map(
     line => `${INDENT}${paint(move.outcome === 'failed' ? 'bad' : 'quiet', line)}`,
   )
+}
+
+/** Whether later turns went on with the conversation of the program, or began another. */
+function sessionLines({ sessions = [] }: StepView, { paint }: Drawing, full: boolean): readonly string[] {
+  const told = full ? sessions : sessions.slice(1)
+  return told.map(({ turn, id, resumed }) => {
+    const what = resumed ? 'resumed the session' : turn > 1 ? 'began a new session' : 'session'
+    return `${INDENT}${paint('quiet', `turn ${turn}: ${what} ${oneLine(id)}`)}`
+  })
 }
 
 function firstOf({ steps }: PlanTaskView): number {

@@ -80,6 +80,10 @@ export class FakeTerminal implements Terminal {
     return true
   }
 
+  pipes(): never {
+    throw new Error('a terminal of tests has no pipes')
+  }
+
   onInterrupt(run: () => void): () => void {
     this.#interrupts.add(run)
     return () => this.#interrupts.delete(run)

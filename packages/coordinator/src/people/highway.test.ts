@@ -185,6 +185,28 @@ test('what a person changes at the gate of a task is what the agent is told', as
   expect(view).toMatchObject({ state: 'done', tasks: [{ title: 'Painting' }] })
 })
 
+test('a review judges the task as a person changed it', async () => {
+  const told: string[] = []
+  const fixture = await Fixture.open({
+    one: writes('blue.txt'),
+    judge: input => {
+      told.push(input.prompt, ...input.context.flatMap(({ kind, text }) => (kind === 'directive' ? [text] : [])))
+      return 'ACCEPT'
+    },
+  })
+  const run = await fixture.solve(
+    planned('{ id: a, agent: one, title: Paint, prompt: Paint it red., review: { by: judge } }'),
+    { approved: false },
+  )
+  const gate = await gateOf(fixture, run, 'task_approval')
+  await fixture.respond(gate.id, {
+    decision: 'modify',
+    changes: { description: 'Paint it blue.', name: 'Painting' },
+  })
+  expect((await fixture.over(run)).state).toBe('done')
+  expect(told).toEqual([expect.stringContaining('"Painting"'), 'Paint it blue.'])
+})
+
 test('a letter is changed on its way', async () => {
   const told: string[] = []
   const fixture = await Fixture.open({

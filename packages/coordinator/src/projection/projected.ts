@@ -1,5 +1,5 @@
 // What is known of the workspaces and tasks of a run: the parts of its projection.
-import type { CheckpointId, MachineCode, ObjectId, TaskId, Timestamp, WorkspaceId } from '@parley/core'
+import type { AgentSession, CheckpointId, MachineCode, ObjectId, TaskId, Timestamp, WorkspaceId } from '@parley/core'
 import type { IntegrationStrategy, TaskStatus, WorkspaceState } from '@parley/trail/events'
 import type { Verdict } from '../merge/verdict.ts'
 import type { WorkspaceFacts } from '../run/facts.ts'
@@ -24,6 +24,8 @@ export interface TurnRecord {
   readonly usd?: number
   /** The code of what it failed of. */
   readonly error?: string
+  /** The conversation of its agent, and whether it went on with one. */
+  readonly session?: AgentSession
 }
 
 /** What was run in a folder before its first turn. */

@@ -14,10 +14,11 @@ import {
   unwrap,
 } from '@parley/core'
 import { coordinatorDefaults } from '../limits.ts'
+import type { Judgement } from '../merge/verdict.ts'
 import type { TurnRecord } from '../projection/projected.ts'
 import type { RunAtWork } from '../run/run-parts.ts'
 import { nameOf } from './identities.ts'
-import type { Told } from './prompt.ts'
+import type { Brief } from './prompt.ts'
 import { lastLine, told } from './turn-text.ts'
 import type { WorkspaceRecord } from './workspace-record.ts'
 
@@ -32,7 +33,10 @@ export class Turn {
   met: MachineCode | undefined
   readonly #host: RunAtWork
   readonly #record: WorkspaceRecord
+  /** What the agent of a review has said with a tool. */
+  judgement: Judgement | undefined
   readonly #abort = new AbortController()
+  readonly #over = new AbortController()
   readonly began: Ticks
   #usage: Usage = {}
   /** What of it the run was told, and when. */
@@ -48,11 +52,17 @@ export class Turn {
   }
 
   end(why: ParleyError): void {
+    this.#over.abort()
     this.#abort.abort(why)
   }
 
   get ended(): boolean {
     return this.#abort.signal.aborted
+  }
+
+  /** Fires when the turn has its result, or is told to end: from then on its token opens nothing. */
+  get over(): AbortSignal {
+    return this.#over.signal
   }
 
   /** Ends it as well: it is taken again from the last checkpoint. */
@@ -76,12 +86,14 @@ export class Turn {
       this.#emitted({ type: 'notice', text: `setup: ${event.text}` })
   }
 
-  async take(brief: Told, folder: string): Promise<TurnResult> {
+  /** `session`: a conversation of the agent's own that it goes on with. */
+  async take(brief: Brief, folder: string, session: string | undefined): Promise<TurnResult> {
     const cancel = this.#deadline()
     try {
-      return await this.#result(brief, folder)
+      return await this.#result(brief, folder, session)
     } finally {
       cancel?.()
+      this.#over.abort()
     }
   }
 
@@ -108,20 +120,19 @@ export class Turn {
     }
   }
 
-  async #result({ prompt, context }: Told, folder: string): Promise<TurnResult> {
+  async #result(brief: Brief, folder: string, session: string | undefined): Promise<TurnResult> {
     const { projection, token } = this.#host
     const { workspace, task, facts: own } = this.#record
     const budget = await this.#budget()
     const input = {
       ...this.#input(folder),
-      prompt,
-      context,
       token: token(workspace, this.epoch),
+      ...(session !== undefined && { session }),
       ...(budget && { budget }),
     }
     return this.#taken(async () => {
       const adapter = this.#host.adapter(own, task, projection.agentConfig(nameOf(own.agent)))
-      return adapter.takeTurn(input, event => this.#emitted(event))
+      return adapter.takeTurn({ ...input, ...brief(adapter.reach) }, event => this.#emitted(event))
     })
   }
 
@@ -213,6 +224,7 @@ export class Turn {
       wall_ms: Math.max(0, Math.round(meter?.wallMs ?? wall)),
       output_bytes: meter?.outputBytes ?? 0,
       ...(this.met !== undefined && { machine: this.met }),
+      ...(result?.session && { session: result.session }),
       ...told(result?.usage ?? this.#usage),
     }
   }

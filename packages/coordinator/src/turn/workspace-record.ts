@@ -169,6 +169,9 @@ export class WorkspaceRecord {
   /** The agent waits for an answer to this. */
   async ask(question: string): Promise<void> {
     unwrap(await this.#steadily(() => this.worker.blocked(question)))
+    // It may have asked just that during the turn, and nobody has answered yet.
+    const open = await this.run.escalations()
+    if (open.some(({ workspace, reason }) => workspace === this.workspace && reason === question)) return
     unwrap(await this.#steadily(() => this.worker.escalate(question)))
   }
 

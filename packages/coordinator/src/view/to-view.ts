@@ -228,6 +228,9 @@ function stepView(each: ProjectedWorkspace, attempts: readonly ProjectedWorkspac
   const { facts } = each
   const work = facts && 'of' in facts ? facts.of : each.id
   const text = each.checkpoints.findLast(({ turn }) => turn?.outcome !== 'kept')?.text ?? each.reason
+  const sessions = each.checkpoints.flatMap(({ turn }) =>
+    turn?.session ? [{ turn: turn.epoch, id: turn.session.id, resumed: turn.session.resumed }] : [],
+  )
   return {
     kind: facts?.kind ?? 'work',
     agent: facts?.agent ?? '',
@@ -238,6 +241,7 @@ function stepView(each: ProjectedWorkspace, attempts: readonly ProjectedWorkspac
     ...(each.ended !== undefined && { ended: each.ended }),
     ...(text !== undefined && text !== '' && { text }),
     ...(each.migrations.length > 0 && { moves: each.migrations.map(move => ({ ...move })) }),
+    ...(sessions.length > 0 && { sessions }),
     usage: usageOf([each], live),
   }
 }

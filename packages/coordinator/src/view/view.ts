@@ -51,6 +51,8 @@ export const StepViewSchema = closed({
   text: Type.Optional(Type.String()),
   /** Agents that took it over from one another. */
   moves: Type.Optional(Type.Array(MoveViewSchema)),
+  /** Conversations of its program, by turn, and whether a turn went on with an earlier one. */
+  sessions: Type.Optional(Type.Array(closed({ turn: Count, id: Type.String(), resumed: Type.Boolean() }))),
   usage: UsageViewSchema,
 })
 export type StepView = Static<typeof StepViewSchema>

@@ -103,6 +103,8 @@ function peerTurns(name: string, settings: PeerSettings, host: PeerHost): AgentA
   return {
     name,
     kind: 'peer',
+    // It has no part of the run but what its prompt says.
+    reach: { folder: false },
     takeTurn(input, emit) {
       if (closing.signal.aborted) return Promise.resolve(failed(closed))
       if (input.signal.aborted) return Promise.resolve(aborted(input.signal.reason))
@@ -177,11 +179,10 @@ async function takeTurn(
 
 /**
  * ALP has one text: what is wanted comes first, since a person may have to approve it there; then what the agent should
- * know, each part under its title. A peer has no folder of the run.
+ * know, each part under its title.
  */
 function promptOf({ context, prompt }: TurnInput): string {
-  const known = context.filter(({ kind }) => kind !== 'workspace')
-  return [prompt, ...known.map(({ title, text }) => `## ${title}\n\n${text}`)].join('\n\n')
+  return [prompt, ...context.map(({ title, text }) => `## ${title}\n\n${text}`)].join('\n\n')
 }
 
 function usageOf({ tokensIn, tokensOut, cost }: Answer): Usage {

@@ -17,16 +17,26 @@ function verbsOf(): AgentVerbs {
         workspace: 'ws_1',
         task: 'one',
         title: 'One',
+        kind: 'work',
         agent: 'writer#1',
         state: 'active',
         epoch: 1,
         unread: 0,
         checkpoints: 0,
         may_change: 'everything',
+        verbs: ['status', 'inbox'],
       }),
     inbox: async () => ok([{ id: 'e1', from: 'root', type: 'directive', priority: 'normal', text: 'Hi' }]),
     checkpoint: async intent => ok({ checkpoint: `cp ${intent}`, files: ['a'] }),
     block: async () => err(new ParleyError('invalid_state', 'The turn is over.')),
+    ask: async () => ok([]),
+    escalate: async () => ok(undefined),
+    spend: async () =>
+      ok({ used: { tokens: 0, usd: 0, seconds: 0 }, left: { tokens: null, usd: null, seconds: null } }),
+    verdict: async () => ok(undefined),
+    waiting: async function* () {
+      yield []
+    },
   }
 }
 
@@ -122,7 +132,10 @@ describe('/workspaces, and who may call what', () => {
         'watch',
       ],
       users: ['change', 'list'],
-      workspaces: ['block', 'checkpoint', 'inbox', 'left', 'migrate', 'resume', 'salvage', 'status', 'suspend'],
+      workspaces:
+        'ask block checkpoint escalate inbox left migrate resume salvage spend status suspend verdict waiting'.split(
+          ' ',
+        ),
     })
     for (const { name } of own) {
       const [, service, op] = name.split('/')

@@ -80,6 +80,7 @@ const REFUSALS = {
   ledger_unavailable: 'The daily ledger cannot be read, and there is a cap that needs it',
   budget_exceeded: 'The profile may spend no more today; the details say when that changes',
   machine_fault: 'The machine has no room, files or memory, or its disk cannot be written; nothing was started',
+  limit_reached: 'There are as many of these already as there may be',
   overloaded: 'Too much is going on; ask again later',
   too_many_runs: 'The caller has as many runs at work as one may have; the details say how many',
   unavailable: 'The node is stopping',

@@ -204,6 +204,7 @@ describe('ALP-BUD-01 what is booked for', () => {
     const odd: AgentAdapter = {
       name: 'odd',
       kind: 'http',
+      reach: { folder: true },
       takeTurn: async () => {
         if (usd === undefined) throw new Error('a slip')
         return { outcome: 'complete', text: '', usage: { usd } }
@@ -223,6 +224,7 @@ describe('ALP-BUD-01 what is booked for', () => {
     const bob: AgentAdapter = {
       name: 'bob',
       kind: 'peer',
+      reach: { folder: true },
       takeTurn: async ({ budget }) => {
         seen.push(budget)
         return { outcome: 'complete', text: 'hello', usage: { usd: 1000 } }

@@ -12,6 +12,7 @@ import {
   inputSummary,
   isObject,
   type JsonObject,
+  naming,
   objectOf,
   type Parser,
   type Report,
@@ -60,7 +61,7 @@ export function claudeParser(report: Report): Parser {
     )
   }
 
-  return byType({ assistant, user: results, result })
+  return naming(report, 'session_id', byType({ assistant, user: results, result }))
 }
 
 function blocksOf(content: unknown): readonly JsonObject[] {

@@ -6,6 +6,7 @@ import {
   byType,
   isObject,
   type JsonObject,
+  naming,
   noticeOf,
   objectOf,
   type Parser,
@@ -16,7 +17,7 @@ import {
 
 export function codexParser(report: Report): Parser {
   const used = (line: JsonObject) => usage(report, isObject(line.usage) ? line.usage : line)
-  return byType({
+  const parser = byType({
     'item.started': line => item(report, objectOf(line.item), false),
     'item.completed': line => item(report, objectOf(line.item), true),
     'turn.completed': used,
@@ -28,6 +29,7 @@ export function codexParser(report: Report): Parser {
     // It retries after some of them: whether the turn failed is said by `turn.failed` and the exit code.
     error: line => report.notice(noticeOf(line)),
   })
+  return naming(report, 'thread_id', parser)
 }
 
 function item(report: Report, it: JsonObject, done: boolean): void {

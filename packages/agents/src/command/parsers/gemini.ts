@@ -9,6 +9,7 @@ import {
   inputSummary,
   isObject,
   type JsonObject,
+  naming,
   noticeOf,
   objectOf,
   type Parser,
@@ -44,7 +45,7 @@ export function geminiParser(report: Report): Parser {
     if (isObject(error)) report.failed(reasonOf(error))
     else if (textOf(response) !== undefined) report.result(response as string)
   }
-  return line => (line.type === undefined ? whole(line) : typed(line))
+  return naming(report, 'session_id', line => (line.type === undefined ? whole(line) : typed(line)))
 }
 
 /** Of a stream, sums; of one object, numbers for each model. `input_tokens` has the cached ones in it. */

@@ -8,6 +8,7 @@ import {
   errorText,
   inputSummary,
   type JsonObject,
+  naming,
   objectOf,
   type Parser,
   type Report,
@@ -37,7 +38,7 @@ export function opencodeParser(report: Report): Parser {
     report.tool(textOf(part.tool) ?? 'tool', bad ? 'failed' : 'finished', summary)
   }
 
-  return byType({
+  const parser = byType({
     text: line => text(objectOf(line.part)),
     reasoning: line => {
       const thought = textOf(objectOf(line.part).text)
@@ -50,6 +51,7 @@ export function opencodeParser(report: Report): Parser {
     },
     error: line => report.failed(reasonOf(line.error)),
   })
+  return naming(report, 'sessionID', parser)
 }
 
 /** `input` is what no cache served, and thinking is paid like output. */

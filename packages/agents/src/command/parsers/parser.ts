@@ -24,6 +24,8 @@ export interface Report {
   blocked(reason: string): void
   /** The agent itself says that it failed. */
   failed(message: string): void
+  /** The program's own conversation. */
+  session(id: string): void
 }
 
 export type ToolState = Extract<TurnEvent, { readonly type: 'tool' }>['state']
@@ -51,6 +53,15 @@ export function textOf(value: unknown): string | undefined {
 /** Anything that is not a number counts as 0. */
 export function countOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : 0
+}
+
+/** Tells of the session that a member of every line, or of some, names. */
+export function naming(report: Report, member: string, parser: Parser): Parser {
+  return line => {
+    const id = textOf(line[member])
+    if (id !== undefined) report.session(id)
+    parser(line)
+  }
 }
 
 /** Hands each line to the handler of its `type`; other lines are dropped. */

@@ -1,0 +1,109 @@
+// How the program of a preset gets the tools of `parley mcp` for one turn: by an option of its own, so that it asks
+// nobody for permission, and beside the servers that its user has configured. Nothing secret is in an argument, a
+// variable or a configuration: the server finds its token by the turn's private file.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { PresetName } from '../presets.ts'
+import type { Variables } from './environment.ts'
+import { isObject, type JsonObject, objectOf } from './parsers/parser.ts'
+
+/** What a program calls the server: its tools are called after it. */
+const SERVER = 'parley'
+
+/** Seconds that a server may take to start and a tool to answer; an agent may ask a person. */
+const START_S = 30
+const ANSWER_S = 660
+
+export interface WiringPlace {
+  /** What starts the server of this turn. */
+  readonly server: readonly [program: string, ...args: string[]]
+  /** The folder of the turn's private files. */
+  readonly folder: string
+  /** What the program would get without this. */
+  readonly environment: Variables
+}
+
+export interface Wiring {
+  /** Behind the arguments of the preset. */
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** By their names in the folder, as JSON. */
+  readonly files: Readonly<Record<string, JsonObject>>
+}
+
+export const wirings: { readonly [Name in PresetName]: (place: WiringPlace) => Wiring } = {
+  // Without --strict-mcp-config: the user's own servers stay, as in every other use of the program.
+  claude: ({ server, folder }) => ({
+    args: ['--mcp-config', join(folder, CONFIG_FILE), '--allowedTools', `mcp__${SERVER}`],
+    env: {},
+    files: { [CONFIG_FILE]: { mcpServers: { [SERVER]: { type: 'stdio', ...started(server) } } } },
+  }),
+  // Its sandbox holds the commands of the agent; it starts servers itself, outside of it.
+  codex: ({ server: [program, ...args] }) => ({
+    args: Object.entries({
+      command: program,
+      args,
+      startup_timeout_sec: START_S,
+      tool_timeout_sec: ANSWER_S,
+      default_tools_approval_mode: 'approve',
+      // A value of its TOML; JSON of these is one.
+    }).flatMap(([name, value]) => ['-c', `mcp_servers.${SERVER}.${name}=${JSON.stringify(value)}`]),
+    env: {},
+    files: {},
+  }),
+  // Defaults of the system give way to all that a user or a project has set, and servers of all files are joined.
+  gemini: ({ server, folder, environment }) => {
+    const defaults = parsed(contentOf(environment[GEMINI_DEFAULTS] || '/etc/gemini-cli/system-defaults.json'))
+    const mcpServers = { ...objectOf(defaults.mcpServers), [SERVER]: trusted(server) }
+    return {
+      args: [],
+      env: { [GEMINI_DEFAULTS]: join(folder, CONFIG_FILE) },
+      files: { [CONFIG_FILE]: { ...defaults, mcpServers } },
+    }
+  },
+  opencode: ({ server, environment: { OPENCODE_CONFIG_CONTENT: own } }) => {
+    const config = parsed(own)
+    const parley = { type: 'local', command: server, enabled: true, timeout: ANSWER_S * 1000 }
+    const permission = objectOf(config.permission)
+    const all = {
+      ...config,
+      mcp: { ...objectOf(config.mcp), [SERVER]: parley },
+      permission: { ...permission, [`${SERVER}_*`]: 'allow' },
+    }
+    return { args: [], env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(all) }, files: {} }
+  },
+  qwen: ({ server, folder }) => ({
+    args: ['--mcp-config', join(folder, CONFIG_FILE)],
+    env: {},
+    files: { [CONFIG_FILE]: { mcpServers: { [SERVER]: trusted(server) } } },
+  }),
+}
+
+const CONFIG_FILE = 'mcp.json'
+const GEMINI_DEFAULTS = 'GEMINI_CLI_SYSTEM_DEFAULTS_PATH'
+
+function started([command, ...args]: WiringPlace['server']) {
+  return { command, args }
+}
+
+function trusted(server: WiringPlace['server']) {
+  return { ...started(server), timeout: ANSWER_S * 1000, trust: true }
+}
+
+function contentOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** What is no JSON object is as good as nothing. */
+function parsed(text: string | undefined): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text ?? '{}')
+    return isObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
