@@ -289,7 +289,9 @@ test('the inside of a workspace', async () => {
     'may change  report/**\nmay call    status, inbox\nunread      2 (parley ws inbox)',
   )
   expect((await parley(['ws', 'inbox'], { node })).out).toBe('from owner: reply (urgent)\n  The upper\n  floor\n')
-  expect((await parley(['ws', 'checkpoint', 'half done'], { node })).out).toBe('Saved checkpoint cp_1: 1 file changed.\n')
+  expect((await parley(['ws', 'checkpoint', 'half done'], { node })).out).toBe(
+    'Saved checkpoint cp_1: 1 file changed.\n',
+  )
   expect((await parley(['ws', 'block', 'Which floor?'], { node })).code).toBe(0)
   expect((await parley(['ws', 'block'], { node })).code).toBe(2)
   expect(node.asked('/workspaces/checkpoint')).toEqual([{ intent: 'half done' }])
