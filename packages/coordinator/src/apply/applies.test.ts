@@ -37,8 +37,8 @@ test('a result becomes one commit in the name of the user, once, and is on recor
   const { fixture, run, apply, head, status, read, acts } = await solved()
   const before = head()
   // A hook of the user's would stop it, or run what agents wrote.
-  writeFileSync(join(fixture.project, '.git/hooks/pre-commit'), '#!/bin/sh\ntouch ../hooked; exit 1\n', { mode: 0o755 })
-  writeFileSync(join(fixture.project, '.git/hooks/post-checkout'), '#!/bin/sh\ntouch ../hooked\n', { mode: 0o755 })
+  for (const hook of ['pre-commit', 'post-checkout', 'post-index-change', 'reference-transaction'])
+    writeFileSync(join(fixture.project, '.git/hooks', hook), '#!/bin/sh\ntouch ../hooked\nexit 1\n', { mode: 0o755 })
   const done = unwrap(await apply())
   expect(done).toMatchObject({
     run,
@@ -54,6 +54,7 @@ test('a result becomes one commit in the name of the user, once, and is on recor
     `${before}|Mira <mira@example.org>|Make it.\n\n- The first (one)\n\nParley-Run: ${run}`,
   )
   expect([read('made'), status(), existsSync(join(fixture.folder, 'hooked'))]).toEqual(['one\n', '', false])
+  rmSync(join(fixture.project, '.git/hooks'), { recursive: true })
   for (const _ of [1, 2]) {
     expect(unwrap(await apply())).toMatchObject({ already: true, to: done.to })
     await fixture.restart()
