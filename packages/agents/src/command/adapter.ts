@@ -17,8 +17,8 @@ import { AgentOutput, type OutputEnd } from './output.ts'
 import { openLog } from './output-log.ts'
 import { fillIn, promptText } from './prompt.ts'
 import { type ProgramEnd, type ProgramRun, runProgram } from './spawn.ts'
-import { TOKEN_FILE, type TurnFiles, withTurnFiles, writePrivate } from './turn-files.ts'
-import { wirings } from './wiring.ts'
+import { TOKEN_FILE, type TurnFiles, withTurnFiles } from './turn-files.ts'
+import { layOut, wirings } from './wiring.ts'
 
 export interface CommandAdapterOptions {
   /** What a relative program is relative to: the folder of the file that has the configuration. */
@@ -81,8 +81,7 @@ async function insideOf({ plan, bin, environment: node }: Agent, turn: Turn, fil
   const environment = { ...passedOn(node, plan.pass), ...plan.env, ...turn.input.environment }
   const server = [join(bin, 'parley'), 'mcp', '--turn', files.turn] as const
   const wiring = wirings[plan.preset.name]({ server, folder: files.folder, environment })
-  for (const [name, content] of Object.entries(wiring.files))
-    await writePrivate(join(files.folder, name), JSON.stringify(content))
+  await layOut(files.folder, wiring)
   return { environment: { ...token, ...wiring.env }, wired: wiring.args }
 }
 

@@ -1,5 +1,5 @@
 // The tools of a turn reach each known program by an option of its own; and its conversation goes on in the next turn.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { type PresetName, presetNames } from '../presets.ts'
@@ -16,25 +16,29 @@ interface Given {
   readonly env: Readonly<Record<string, string>>
   readonly input: string
   readonly files: Readonly<Record<string, { readonly mode: number; readonly text: string }>>
+  readonly links: Readonly<Record<string, string>>
 }
 
 const LOOK = `
-  import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-  import { dirname, join } from 'node:path'
+  import { readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs'
+  import { dirname, join, relative } from 'node:path'
   let input = ''
   for await (const chunk of process.stdin) input += chunk
   const folder = dirname(process.env.PARLEY_TOKEN_FILE)
-  const files = Object.fromEntries(readdirSync(folder).map(name => {
-    const file = join(folder, name)
-    return [name, { mode: statSync(file).mode & 0o777, text: readFileSync(file, 'utf8') }]
-  }))
-  writeFileSync('given.json', JSON.stringify({ args: process.argv.slice(2), env: process.env, input, files }))`
+  const files = {}, links = {}
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const file = join(entry.parentPath, entry.name)
+    const name = relative(folder, file)
+    if (entry.isSymbolicLink()) links[name] = readlinkSync(file)
+    if (entry.isFile()) files[name] = { mode: statSync(file).mode & 0o777, text: readFileSync(file, 'utf8') }
+  }
+  writeFileSync('given.json', JSON.stringify({ args: process.argv.slice(2), env: process.env, input, files, links }))`
 
 const SERVER = (turn: string) => ({ command: '/p/bin/parley', args: ['mcp', '--turn', turn] })
 
 async function given(preset: PresetName, env: Readonly<Record<string, string>> = {}): Promise<Given> {
   shop.node(`bin/${preset}`, LOOK)
-  const environment = { PATH: shop.path(join(shop.folder, 'bin')) }
+  const environment = { PATH: shop.path(join(shop.folder, 'bin')), HOME: shop.folder }
   const turn = { token: 'tok-0123456789', environment: { PARLEY_SOCKET: '/s/call.sock', PARLEY_HOME: '/h' } }
   const { result } = await shop.take({ preset, env }, turn, { environment, bin: '/p/bin', tokens: shop.temporary })
   expect(result.outcome).toBe('complete')
@@ -91,16 +95,24 @@ test('opencode by OPENCODE_CONFIG_CONTENT, joined with what it holds already', a
   })
 })
 
-test('gemini by a file of defaults, joined with the one that it would read', async () => {
-  const variable = 'GEMINI_CLI_SYSTEM_DEFAULTS_PATH'
-  const own = join(shop.folder, 'own.json')
-  writeFileSync(own, JSON.stringify({ ui: { theme: 'x' }, mcpServers: { mine: { command: 'm' } } }))
-  const seen = await given('gemini', { [variable]: own })
-  expect(seen.env[variable]).toMatch(/\/mcp\.json$/)
-  expect(JSON.parse(seen.files['mcp.json']!.text)).toMatchObject({
-    ui: { theme: 'x' },
-    mcpServers: { mine: { command: 'm' }, parley: { ...SERVER(turnOf(seen)), trust: true } },
+test('gemini by a home of the turn, which leads to all that its own home has', async () => {
+  const home = join(shop.folder, 'home')
+  shop.file('home/.gemini/settings.json', '{ /* mine */ "ui": { "url": "a//b" }, "mcpServers": { "mine": {} } }')
+  shop.file('home/.gemini/oauth_creds.json', 'a login')
+  const seen = await given('gemini', { HOME: home })
+  expect(seen.env).toMatchObject({ HOME: home, GEMINI_CLI_HOME: expect.stringMatching(/\/home$/) })
+  expect(seen.links).toEqual({
+    'home/.gemini/history': join(home, '.gemini/history'),
+    'home/.gemini/oauth_creds.json': join(home, '.gemini/oauth_creds.json'),
+    'home/.gemini/tmp': join(home, '.gemini/tmp'),
   })
+  expect(JSON.parse(seen.files['home/.gemini/settings.json']!.text)).toMatchObject({
+    ui: { url: 'a//b' },
+    mcpServers: { mine: {}, parley: { ...SERVER(turnOf(seen)), trust: true } },
+  })
+  // What is the user's own is as it was.
+  expect(readFileSync(join(home, '.gemini/oauth_creds.json'), 'utf8')).toBe('a login')
+  expect(readFileSync(join(home, '.gemini/settings.json'), 'utf8')).toContain('/* mine */')
 })
 
 test('qwen by --mcp-config, trusted', async () => {

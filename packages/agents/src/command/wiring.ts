@@ -1,11 +1,13 @@
 // How the program of a preset gets the tools of `parley mcp` for one turn: by an option of its own, so that it asks
 // nobody for permission, and beside the servers that its user has configured. Nothing secret is in an argument, a
 // variable or a configuration: the server finds its token by the turn's private file.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdir, symlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { PresetName } from '../presets.ts'
 import type { Variables } from './environment.ts'
 import { isObject, type JsonObject, objectOf } from './parsers/parser.ts'
+import { writePrivate } from './turn-files.ts'
 
 /** What a program calls the server: its tools are called after it. */
 const SERVER = 'parley'
@@ -29,6 +31,8 @@ export interface Wiring {
   readonly env: Readonly<Record<string, string>>
   /** By their names in the folder, as JSON. */
   readonly files: Readonly<Record<string, JsonObject>>
+  /** By their names in the folder: what of the user's own is found there. A folder that is not there is made. */
+  readonly links?: Readonly<Record<string, string>>
 }
 
 export const wirings: { readonly [Name in PresetName]: (place: WiringPlace) => Wiring } = {
@@ -51,14 +55,19 @@ export const wirings: { readonly [Name in PresetName]: (place: WiringPlace) => W
     env: {},
     files: {},
   }),
-  // Defaults of the system give way to all that a user or a project has set, and servers of all files are joined.
-  gemini: ({ server, folder, environment }) => {
-    const defaults = parsed(contentOf(environment[GEMINI_DEFAULTS] || '/etc/gemini-cli/system-defaults.json'))
-    const mcpServers = { ...objectOf(defaults.mcpServers), [SERVER]: trusted(server) }
+  // It takes servers from files of its home, of the project and of root only: a home of the turn's own leads to the
+  // user's, settings aside.
+  gemini: ({ server, folder, environment: { GEMINI_CLI_HOME, HOME } }) => {
+    const own = join(GEMINI_CLI_HOME || HOME || '/', '.gemini')
+    const settings = parsed(withoutComments(contentOf(join(own, SETTINGS))))
+    const names = new Set([...namesIn(own), ...GEMINI_STATE])
+    names.delete(SETTINGS)
+    const mcpServers = { ...objectOf(settings.mcpServers), [SERVER]: trusted(server) }
     return {
       args: [],
-      env: { [GEMINI_DEFAULTS]: join(folder, CONFIG_FILE) },
-      files: { [CONFIG_FILE]: { ...defaults, mcpServers } },
+      env: { GEMINI_CLI_HOME: join(folder, 'home') },
+      files: { [`home/.gemini/${SETTINGS}`]: { ...settings, mcpServers } },
+      links: Object.fromEntries([...names].map(name => [`home/.gemini/${name}`, join(own, name)])),
     }
   },
   opencode: ({ server, environment: { OPENCODE_CONFIG_CONTENT: own } }) => {
@@ -79,8 +88,25 @@ export const wirings: { readonly [Name in PresetName]: (place: WiringPlace) => W
   }),
 }
 
+/** Puts the files and links where the program finds them. */
+export async function layOut(folder: string, { files, links = {} }: Wiring): Promise<void> {
+  const placed = async (name: string) => {
+    const file = join(folder, name)
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    return file
+  }
+  for (const [name, content] of Object.entries(files)) await writePrivate(await placed(name), JSON.stringify(content))
+  for (const [name, target] of Object.entries(links)) {
+    // Only what is missing can be made.
+    await mkdir(target, { recursive: true, mode: 0o700 }).catch(() => undefined)
+    await symlink(target, await placed(name))
+  }
+}
+
 const CONFIG_FILE = 'mcp.json'
-const GEMINI_DEFAULTS = 'GEMINI_CLI_SYSTEM_DEFAULTS_PATH'
+const SETTINGS = 'settings.json'
+/** Where it keeps its sessions. */
+const GEMINI_STATE = ['tmp', 'history']
 
 function started([command, ...args]: WiringPlace['server']) {
   return { command, args }
@@ -96,6 +122,18 @@ function contentOf(file: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function withoutComments(json: string | undefined): string | undefined {
+  return json?.replaceAll(/("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (_, text = '') => text)
 }
 
 /** What is no JSON object is as good as nothing. */
