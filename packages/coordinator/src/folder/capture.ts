@@ -50,7 +50,9 @@ export function keepSetup(site: Site, workspace: WorkspaceId, commit: string, se
     const { contents, repository } = site
     const before = await readFurnished(site, workspace)
     const options = { parent: commit, symlinks: 'outside', message: 'What setup changed\n', author: 'setup' } as const
-    const { tree: result, changed } = await takeSteady(site, workspace, tree, options, NOTHING)
+    // What was carried belongs to no commit, not even to this one, which nobody merges.
+    const furniture = { ...NOTHING, carried: before.carried }
+    const { tree: result, changed } = await takeSteady(site, workspace, tree, options, furniture)
     const carried = new Set(before.carried)
     const made = (await ignoredIn(contents, tree)).filter(name => !carried.has(name))
     let baseline: string | undefined
@@ -256,7 +258,8 @@ async function judge(
   const isSpecial = new Set<string>(special)
   const outside = found.filter(({ name, link }) => link !== undefined && leadsOutside(folder, name, link))
   const isOutside = new Set<string>(symlinks === 'outside' ? [] : outside.map(({ name }) => name))
-  const isFurniture = isAmong([...furnished.made, ...furnished.carried])
+  const isMade = isAmong(furnished.made)
+  const isCarried = isAmong(furnished.carried)
   const kept = new Set<string>()
   const keptFolders = new Set<string>()
   for (const change of found) {
@@ -270,7 +273,8 @@ async function judge(
     const inTheWay = kind !== 'deleted' && (keptFolders.has(name) || foldersOf(name).some(each => kept.has(each)))
     // A folder whose place was taken by what is refused comes back with all that was in it.
     const replaced = kind === 'deleted' ? foldersOf(name) : []
-    if (kind === 'added' && isFurniture(name)) refused.push({ name, kind, reason: 'furnished', stays: true })
+    if (kind === 'added' && isCarried(name)) continue
+    if (kind === 'added' && isMade(name)) refused.push({ name, kind, reason: 'furnished', stays: true })
     else if (!permitted.has(name) || inTheWay) refuse(change, 'outside')
     else if (isOutside.has(name) || replaced.some(each => isOutside.has(each))) refuse(change, 'symlink')
     else if (isSpecial.has(name) || replaced.some(each => isSpecial.has(each))) refuse(change, 'special')

@@ -38,7 +38,7 @@ export interface FileChange {
 
 /**
  * Why a change is refused: outside the paths of the turn; a `.git`; a submodule; a link that leads out of the project;
- * a pipe, socket or device; over the limit; one that git cannot take; carried there or made by setup, and ignored.
+ * a pipe, socket or device; over the limit; one that git cannot take; made by setup, and ignored.
  */
 export type RefusalReason =
   | 'outside'

@@ -34,9 +34,10 @@ export async function readyFolder(
   const { workspace, facts } = record
   const { who, setup, carry } = furnishingFor(host, facts)
   const key = setup ? JSON.stringify([who, ...setup.run]) : ''
+  const carried = carry ? { carry } : {}
   const commit = await record.lastCommit()
   for (let tried = 1; ; tried++) {
-    const folder = unwrap(await folders.prepare(workspace, commit, { ...(carry && { carry }), setup: key }))
+    const folder = unwrap(await folders.prepare(workspace, commit, { ...carried, setup: key }))
     if (!setup || (await folders.isSetUp(workspace, key))) return { folder }
     begin()
     const { adapter, log } = host.setup(workspace, setup)
@@ -51,6 +52,8 @@ export async function readyFolder(
     if (turn.ended) return { folder, failed: error }
     // What ended with an error may have met a registry that was away; what took too long would do so again.
     if (error.code !== 'exit_nonzero' || tried > 1) {
+      // Two versions of a lock file between marks cannot be set up: whoever makes one of them goes on without.
+      if (facts.kind === 'merge') return { folder: unwrap(await folders.prepare(workspace, commit, carried)) }
       const details = { ...error.details, ofWork: isOfWork(host, facts, setup) }
       return { folder, failed: new ParleyError(SETUP_FAILED, failureText(setup, folder, log, error), { details }) }
     }

@@ -136,6 +136,25 @@ test('a setup of the reviewer that fails by itself costs the author no attempt',
   expect(ran()).toEqual([])
 })
 
+test('two versions of a lock file, which no setup can read, are still made one', async () => {
+  fixture.scripts = {
+    coder: ({ folder, workspace }) => {
+      put(folder!, 'lock', `${workspace}\n`)
+      return 'changed'
+    },
+    critic: ({ folder }) => {
+      expect(readFileSync(join(folder!, 'lock'), 'utf8')).toContain('<<<<')
+      put(folder!, 'lock', 'both\n')
+      return 'joined'
+    },
+  }
+  const plan = ['one', 'two'].map(id => `{ id: ${id}, agent: coder, prompt: x }`).join('\n  - ')
+  const merge = 'merge: { strategy: evaluated, by: critic }\n'
+  const view = await fixture.finished(team({ setup: shell(install("grep -q '<<<<' lock && exit 1;")), plan }) + merge)
+  expect(view.state).toBe('done')
+  expect(fixture.result(view, 'lock')).toBe('both\n')
+})
+
 test('a setup has a time limit of its own, and neither that nor an abort leaves a process', async () => {
   scripts(() => 'never')
   const hanging = 'echo begun; (setsid sleep 1000 &) ; sleep 1000;'
