@@ -67,7 +67,8 @@ const one = 'run_01m7aaaaaaaaaaaaaaaaaaaaaa'
 
 test('runs: a table for people, all of it for programs, with limit and states passed on', async () => {
   const node = fakeNode({
-    '/runs/list': { runs: [view] },
+    // A heading of a part says nothing of what is wanted.
+    '/runs/list': { runs: [{ ...view, intent: '## Do this\n\nTidy the house\n' }] },
   })
   const people = await parley(['runs'], { node })
   expect(people).toEqual({

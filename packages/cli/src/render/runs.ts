@@ -46,10 +46,13 @@ export function damageRemark(runs: readonly RunSummaryView[]): string | undefine
   return `${what}: \`parley trail verify ${name}\` shows the damage, \`parley show ${name}\` why it cannot be read.`
 }
 
-/** The first line; `parley show` has the rest. */
+/** The first line that is no heading, if there is one: what a peer asks has parts with headings. */
 function firstLine(text: string): string {
-  return oneLine(text.split(/\r\n|\r|\n/).find(line => line.trim() !== '') ?? '')
+  const said = text.split(/\r\n|\r|\n/).filter(line => line.trim() !== '')
+  return oneLine(said.find(line => !HEADING.test(line)) ?? said[0]?.replace(HEADING, '') ?? '')
 }
+
+const HEADING = /^\s*#{1,6}\s+/
 
 export function tasksTable(tasks: readonly PlanTaskView[], drawing: Drawing): readonly string[] {
   const { now } = drawing

@@ -57,16 +57,23 @@ test('a question without an answer in time is one question, also if the agent th
 })
 
 test('what an agent escalated waits for a person no longer than its work takes', async () => {
+  const seen: unknown[] = []
   const fixture = await fixtureOf(verbs => ({
     one: async input => {
       unwrap(await verbs(input).escalate('A key is in config.ts.'))
       await fixture.until(input.run, ({ gates }) => gates.length > 0)
       return 'done'
     },
+    two: async ({ run }) => {
+      seen.push(unwrap(await fixture.coordinator.views.view(run)).gates)
+      return 'done'
+    },
   }))
-  const view = await fixture.finished(solo('one'))
-  expect(view).toMatchObject({ state: 'done', gates: [] })
-  expect(await fixture.coordinator.gates.list()).toEqual([])
+  const view = await fixture.finished(
+    planned('{ id: a, agent: one, prompt: x }', '{ id: b, agent: two, prompt: x, needs: [a] }'),
+  )
+  expect(view.state).toBe('done')
+  expect(seen).toEqual([[]])
 })
 
 test('mail that waits is told when it comes, until the turn is over', async () => {
