@@ -69,7 +69,6 @@ export const programs: readonly Program[] = [
     home: () => ({
       '.gemini/settings.json': JSON.stringify({
         general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
-        security: { auth: { selectedType: 'gemini-api-key' } },
         privacy: { usageStatisticsEnabled: false },
       }),
     }),
@@ -105,7 +104,6 @@ export const programs: readonly Program[] = [
     home: () => ({
       '.qwen/settings.json': JSON.stringify({
         general: { enableAutoUpdate: false, disableAutoUpdate: true },
-        security: { auth: { selectedType: 'openai' } },
         privacy: { usageStatisticsEnabled: false },
       }),
     }),

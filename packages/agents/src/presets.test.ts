@@ -120,7 +120,7 @@ const expected: { readonly [Name in PresetName]: Expected } = {
     args: ['--output-format', 'stream-json', '--approval-mode', 'auto-edit', '--model', 'm1', '--x'],
     text: 'The README is fixed.',
     usage: { tokensIn: 1500, tokensOut: 50, tokensCached: 300 },
-    key: 'DASHSCOPE_API_KEY',
+    key: 'OPENAI_API_KEY',
     events: [
       text('I edit it.'),
       tool('edit', 'started', '/project/README.md'),

@@ -120,12 +120,13 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
     args: ['--output-format', 'stream-json', '--approval-mode', 'auto-edit'],
     input: escaped,
     resume: '--resume',
-    pass: ['OPENAI_BASE_URL', 'OPENAI_MODEL'],
+    // Keys of these names count only where its settings say what they are for.
+    pass: ['OPENAI_BASE_URL', 'OPENAI_MODEL', 'DASHSCOPE_API_KEY', 'BAILIAN_CODING_PLAN_API_KEY'],
     needs: {
       // Or the host of OPENAI_BASE_URL.
       hosts: ['dashscope.aliyuncs.com'],
       credentials: {
-        variables: ['OPENAI_API_KEY', 'DASHSCOPE_API_KEY', 'BAILIAN_CODING_PLAN_API_KEY'],
+        variables: ['OPENAI_API_KEY'],
         files: ['~/.qwen/oauth_creds.json', '~/.qwen/settings.json'],
       },
       help: 'Run `qwen` once and choose how to log in, or set OPENAI_API_KEY and OPENAI_BASE_URL.',

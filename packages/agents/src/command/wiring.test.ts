@@ -123,6 +123,20 @@ test('qwen by --mcp-config, trusted', async () => {
   })
 })
 
+test.each([
+  ['gemini', 'GEMINI_API_KEY', 'home/.gemini/settings.json', 'gemini-api-key'],
+  ['qwen', 'OPENAI_API_KEY', 'defaults.json', 'openai'],
+] as const)('%s works with %s alone, unless a way to log in is chosen', async (name, key, file, type) => {
+  const settings = shop.file('home/.gemini/settings.json', '{}')
+  const around = { HOME: join(shop.folder, 'home'), QWEN_CODE_SYSTEM_DEFAULTS_PATH: settings }
+  const chosen = async (environment: Record<string, string>) =>
+    JSON.parse((await given(name, { ...around, ...environment })).files[file]!.text).security?.auth?.selectedType
+  expect(await chosen({ [key]: 'key-0123456789' })).toBe(type)
+  expect(await chosen({})).toBeUndefined()
+  writeFileSync(settings, JSON.stringify({ security: { auth: { selectedType: 'other' } } }))
+  expect(await chosen({ [key]: 'key-0123456789' })).toBe('other')
+})
+
 test('a program of its own, or without a command to serve it, is wired to nothing', async () => {
   shop.node('bin/claude', LOOK)
   const environment = { PATH: shop.path(join(shop.folder, 'bin')) }

@@ -57,16 +57,20 @@ export const wirings: { readonly [Name in PresetName]: (place: WiringPlace) => W
   }),
   // It takes servers from files of its home, of the project and of root only: a home of the turn's own leads to the
   // user's, settings aside.
-  gemini: ({ server, folder, environment: { GEMINI_CLI_HOME, HOME } }) => {
+  gemini: ({ server, folder, environment }) => {
+    const { GEMINI_CLI_HOME, HOME, GEMINI_API_KEY } = environment
     const own = join(GEMINI_CLI_HOME || HOME || '/', '.gemini')
     const settings = parsed(withoutComments(contentOf(join(own, SETTINGS))))
     const names = new Set([...namesIn(own), ...GEMINI_STATE])
     names.delete(SETTINGS)
     const mcpServers = { ...objectOf(settings.mcpServers), [SERVER]: trusted(server) }
+    // Where its user has put the model elsewhere, it would take the key for that of a gateway, which it refuses.
+    const other = environment.GOOGLE_GENAI_USE_VERTEXAI || environment.GOOGLE_GENAI_USE_GCA
+    const type = GEMINI_API_KEY && !other ? 'gemini-api-key' : undefined
     return {
       args: [],
       env: { GEMINI_CLI_HOME: join(folder, 'home') },
-      files: { [`home/.gemini/${SETTINGS}`]: { ...settings, mcpServers } },
+      files: { [`home/.gemini/${SETTINGS}`]: { ...withAuth(settings, type), mcpServers } },
       links: Object.fromEntries([...names].map(name => [`home/.gemini/${name}`, join(own, name)])),
     }
   },
@@ -81,11 +85,17 @@ export const wirings: { readonly [Name in PresetName]: (place: WiringPlace) => W
     }
     return { args: [], env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(all) }, files: {} }
   },
-  qwen: ({ server, folder }) => ({
-    args: ['--mcp-config', join(folder, CONFIG_FILE)],
-    env: {},
-    files: { [CONFIG_FILE]: { mcpServers: { [SERVER]: trusted(server) } } },
-  }),
+  qwen: ({ server, folder, environment }) => {
+    const defaults = parsed(contentOf(environment[QWEN_DEFAULTS] || '/etc/qwen-code/system-defaults.json'))
+    return {
+      args: ['--mcp-config', join(folder, CONFIG_FILE)],
+      env: { [QWEN_DEFAULTS]: join(folder, DEFAULTS_FILE) },
+      files: {
+        [CONFIG_FILE]: { mcpServers: { [SERVER]: trusted(server) } },
+        [DEFAULTS_FILE]: withAuth(defaults, environment.OPENAI_API_KEY ? 'openai' : undefined),
+      },
+    }
+  },
 }
 
 /** Puts the files and links where the program finds them. */
@@ -107,6 +117,15 @@ const CONFIG_FILE = 'mcp.json'
 const SETTINGS = 'settings.json'
 /** Where it keeps its sessions. */
 const GEMINI_STATE = ['tmp', 'history']
+const DEFAULTS_FILE = 'defaults.json'
+const QWEN_DEFAULTS = 'QWEN_CODE_SYSTEM_DEFAULTS_PATH'
+
+/** A key alone is enough: without a way to log in that its user has chosen, the program takes this one. */
+function withAuth(defaults: JsonObject, selectedType: string | undefined): JsonObject {
+  if (selectedType === undefined) return defaults
+  const security = objectOf(defaults.security)
+  return { ...defaults, security: { ...security, auth: { selectedType, ...objectOf(security.auth) } } }
+}
 
 function started([command, ...args]: WiringPlace['server']) {
   return { command, args }
