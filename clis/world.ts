@@ -12,10 +12,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { RunView } from '@parley/coordinator'
 import type { Bundled } from '@parley/node/testing'
+import { cacheFolder } from './install.ts'
 import { clisLimits } from './limits.ts'
 import type { Program } from './programs.ts'
 import { ModelServer } from './server/model-server.ts'
@@ -27,7 +27,8 @@ export interface Ran {
 }
 
 export class World {
-  readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'parley-clis-')))
+  /** Not in a folder that others may write: gemini reads no settings from there. */
+  readonly folder = realpathSync(mkdtempSync(join(worlds(), 'w-')))
   readonly project = join(this.folder, 'project')
   readonly home = join(this.folder, 'home')
   readonly env: Record<string, string>
@@ -176,6 +177,12 @@ export class World {
       if (!keep) rmSync(this.folder, { recursive: true, force: true })
     }
   }
+}
+
+function worlds(): string {
+  const folder = join(cacheFolder(), 'worlds')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  return folder
 }
 
 const RUNTIME = '--disable-warning=ExperimentalWarning'
