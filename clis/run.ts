@@ -73,7 +73,7 @@ async function runOne(runs: Runs, program: Program, check: Check): Promise<Outco
   const keep = runs.keep && failure !== undefined
   if (runs.verbose) console.error(JSON.stringify(world.server.log, null, 1))
   worlds.delete(world)
-  await world.close(keep)
+  await world.close(keep).catch(thrown => (failure ??= (thrown as Error).message))
   return {
     program: program.name,
     version: program.version,

@@ -34,7 +34,6 @@ export class World {
   readonly env: Record<string, string>
   readonly server: ModelServer
   readonly #entry: string
-  readonly #children = new Set<ChildProcess>()
 
   private constructor(server: ModelServer, bundle: Bundled, bins: readonly string[], programs: readonly Program[]) {
     this.server = server
@@ -96,7 +95,6 @@ export class World {
   /** Begins a command of Parley. */
   start(...args: readonly string[]): { readonly child: ChildProcess; readonly ended: Promise<Ran> } {
     const child = spawn(join(this.folder, 'bin', 'parley'), args, { cwd: this.project, env: this.env })
-    this.#children.add(child)
     let out = ''
     let err = ''
     child.stdin.end()
@@ -104,7 +102,6 @@ export class World {
     child.stderr.on('data', (chunk: Buffer) => (err += chunk))
     const ended = new Promise<Ran>(resolve => {
       child.once('close', code => {
-        this.#children.delete(child)
         resolve({ code, out, err })
       })
     })
@@ -158,23 +155,29 @@ export class World {
 
   /** Processes of turns that are still there, as command lines. */
   leftovers(): readonly string[] {
-    const mark = `HOME=${this.home}\0`
+    return this.#processes('PARLEY_TURN=').map(pid => read(`/proc/${pid}/cmdline`).replaceAll('\0', ' '))
+  }
+
+  /** Those of this world, with this in their environment. */
+  #processes(mark: string): readonly string[] {
+    const own = `HOME=${this.home}\0`
     return readdirSync('/proc')
       .filter(name => /^\d+$/.test(name))
       .filter(pid => {
         const environment = `${read(`/proc/${pid}/environ`)}\0`
-        return environment.includes(mark) && environment.includes('PARLEY_TURN=')
+        return environment.includes(own) && environment.includes(mark)
       })
-      .map(pid => read(`/proc/${pid}/cmdline`).replaceAll('\0', ' '))
   }
 
   async close(keep: boolean): Promise<void> {
     try {
       if (existsSync(join(this.env.PARLEY_HOME!, 'default', 'node.json'))) await this.parley('down')
     } finally {
-      for (const child of this.#children) child.kill('SIGKILL')
+      // A node that was busy with a turn may not have ended yet.
+      for (const pid of this.#processes('')) end(Number(pid))
+      await until('end of a world', () => this.#processes('').length === 0)
       await this.server.close()
-      if (!keep) rmSync(this.folder, { recursive: true, force: true })
+      if (!keep) rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
     }
   }
 }
@@ -186,6 +189,14 @@ function worlds(): string {
 }
 
 const RUNTIME = '--disable-warning=ExperimentalWarning'
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
+  }
+}
 
 function read(file: string): string {
   try {
