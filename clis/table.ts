@@ -72,6 +72,7 @@ function titleOf(name: Check['name']): string {
 
 function shown(failure: string | undefined): string {
   if (failure === undefined) return 'yes'
-  const words = failure.replaceAll(/[|\n]/g, ' ')
+  // Whole paths are of one machine, and tags would be taken for HTML.
+  const words = failure.replaceAll(/\/\S*\/|<[^>]*>|[|\n]/g, ' ').replaceAll(/ +/g, ' ')
   return `**no**: ${words.length > clisLimits.cellLength ? `${words.slice(0, clisLimits.cellLength)}…` : words}`
 }

@@ -133,7 +133,7 @@ test.each([
     JSON.parse((await given(name, { ...around, ...environment })).files[file]!.text).security?.auth?.selectedType
   expect(await chosen({ [key]: 'key-0123456789' })).toBe(type)
   expect(await chosen({})).toBeUndefined()
-  writeFileSync(settings, JSON.stringify({ security: { auth: { selectedType: 'other' } } }))
+  shop.file('home/.gemini/settings.json', '{ "security": { "auth": { "selectedType": "other" } } }')
   expect(await chosen({ [key]: 'key-0123456789' })).toBe('other')
 })
 
