@@ -101,6 +101,8 @@ export class World {
     child.stdout.on('data', (chunk: Buffer) => (out += chunk))
     child.stderr.on('data', (chunk: Buffer) => (err += chunk))
     const ended = new Promise<Ran>(resolve => {
+      // A check that was given up has no world any more.
+      child.once('error', ({ message }) => resolve({ code: null, out, err: message }))
       child.once('close', code => {
         resolve({ code, out, err })
       })
