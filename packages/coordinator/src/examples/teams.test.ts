@@ -102,7 +102,7 @@ test('fix-issue: work goes back until the tests pass and the reviewer is content
 test('review-branch: the branch has nothing but the joined findings of two reviewers', async () => {
   install({
     claude: `
-      if (prompt.includes('Write REVIEW.md')) writeFileSync('REVIEW.md', 'Not ready: 1 defect\\n' + /codex says .*/.exec(prompt)[0] + '\\n')
+      if (prompt.includes('Write REVIEW.md')) writeFileSync('REVIEW.md', 'Not ready: 1 defect\\n' + /codex says \\S+ is certain/.exec(prompt)[0] + '\\n')
       else writeFileSync('add.mjs', 'not allowed')
       return 'claude says add.mjs:1'`,
     codex: "return 'codex says add.mjs:1 is certain'",
