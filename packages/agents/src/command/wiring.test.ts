@@ -85,13 +85,13 @@ test('codex by -c, with its approval', async () => {
 })
 
 test('opencode by OPENCODE_CONFIG_CONTENT, joined with what it holds already', async () => {
-  const own = { model: 'a/b', mcp: { mine: { type: 'remote' } }, permission: { bash: 'deny' } }
+  const own = { model: 'a/b', mcp: { mine: { type: 'remote' } }, permission: 'ask' }
   const seen = await given('opencode', { OPENCODE_CONFIG_CONTENT: JSON.stringify(own) })
   const { command, args } = SERVER(turnOf(seen))
   expect(JSON.parse(seen.env.OPENCODE_CONFIG_CONTENT!)).toMatchObject({
     model: 'a/b',
     mcp: { mine: { type: 'remote' }, parley: { type: 'local', command: [command, ...args], enabled: true } },
-    permission: { bash: 'deny', 'parley_*': 'allow' },
+    permission: 'ask',
   })
 })
 

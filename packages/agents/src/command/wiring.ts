@@ -74,15 +74,11 @@ export const wirings: { readonly [Name in PresetName]: (place: WiringPlace) => W
       links: Object.fromEntries([...names].map(name => [`home/.gemini/${name}`, join(own, name)])),
     }
   },
+  // It allows tools unless its user has said otherwise: permissions here would take the place of the user's own.
   opencode: ({ server, environment: { OPENCODE_CONFIG_CONTENT: own } }) => {
     const config = parsed(own)
     const parley = { type: 'local', command: server, enabled: true, timeout: ANSWER_S * 1000 }
-    const permission = objectOf(config.permission)
-    const all = {
-      ...config,
-      mcp: { ...objectOf(config.mcp), [SERVER]: parley },
-      permission: { ...permission, [`${SERVER}_*`]: 'allow' },
-    }
+    const all = { ...config, mcp: { ...objectOf(config.mcp), [SERVER]: parley } }
     return { args: [], env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(all) }, files: {} }
   },
   qwen: ({ server, folder, environment }) => {
