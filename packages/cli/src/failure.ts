@@ -1,6 +1,6 @@
 // What goes wrong, for people (what happened, why, what to do next) and for programs (code, message, details).
 import { CallError } from '@parley/call'
-import { asParleyError, ParleyError } from '@parley/core'
+import { asParleyError, ParleyError, shortIds } from '@parley/core'
 import { EXIT, type ExitCode, exitCodeOf } from './exit.ts'
 import { everyField } from './guide.ts'
 import type { Paint } from './render/paint.ts'
@@ -84,7 +84,7 @@ const NEXT: Readonly<Record<string, string>> = {
   invalid_config: 'Fix the places above. Until then no node starts, and `parley config` does not work.',
   invalid_profile: 'Give another name with --profile, or none for the profile `default`.',
   profile_unusable: '`parley doctor` says what is wrong with it.',
-  ambiguous: 'Give more of the id; `parley runs` and `parley inbox` list all.',
+  ambiguous: 'Name one of them. Nothing was changed.',
   unknown_agent: '`parley agents` lists the agents.',
   work_gone: '`parley show` says what is known of its result; a branch of the run may still be in the project.',
   nothing_to_apply: '`parley show` says what was done.',
@@ -179,10 +179,17 @@ function headOf({ message }: Failure): string {
   return /^.{0,300}? cannot be used\.(?= )/.exec(message)?.[0] ?? message
 }
 
-/** The candidates for an ambiguous id, or the files that are in the way. */
+/** The candidates for an ambiguous id, with what each is about where that is known, or the files that are in the way. */
 function listed({ code, details }: Failure): readonly string[] {
-  const fitting = code === 'ambiguous' ? (details.runs ?? details.gates) : details.files
-  return Array.isArray(fitting) ? fitting.filter(each => typeof each === 'string').map(oneLine) : []
+  if (code !== 'ambiguous') return texts(details.files).map(oneLine)
+  const ids = texts(details.runs ?? details.gates)
+  const about = texts(details.questions)
+  const short = shortIds(ids)
+  return ids.map((id, index) => [short(id), about[index] ?? ''].map(oneLine).join('  ').trimEnd())
+}
+
+function texts(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter(each => typeof each === 'string') : []
 }
 
 /** Where a team file or configuration is wrong. */

@@ -26,6 +26,7 @@ export {
   SalvageViewSchema,
   UserViewSchema,
 } from './view/people-view.ts'
+export { runMeant } from './view/run-list.ts'
 export { followTurns, LogItemSchema } from './view/turn-log.ts'
 export {
   APPLY_WAYS,

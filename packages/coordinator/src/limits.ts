@@ -37,6 +37,8 @@ export const coordinatorLimits = {
   patchBytes: 8_388_608,
   /** Names of files in a view. */
   shownFiles: 1_000,
+  /** Ids that the refusal of an ambiguous one names. */
+  candidates: 20,
   /** Links that a question names. */
   namedLinks: 5,
   /** Characters of a proposal how to settle a conflict. */

@@ -2,7 +2,7 @@ import { CallError } from '@parley/call'
 import { ManualClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { RunView } from '../node/views.ts'
-import { shortGate } from '../render/format.ts'
+import { shortId } from '../render/format.ts'
 import { following } from '../testing/fake-node.ts'
 import { parley } from '../testing/parley.ts'
 import { aborted, done, type Follow, node, plan, run, solve, waiting, working } from '../testing/solving.ts'
@@ -177,7 +177,7 @@ test('Ctrl-C at the plan leaves it waiting', async () => {
   const { code, err } = await solve({ node: api, terminal })
   expect(code).toBe(130)
   expect(answers).toEqual([])
-  expect(err).toContain(`parley approve ${shortGate(plan)}`)
+  expect(err).toContain(`parley approve ${shortId(plan.id)}`)
   expect(err).toContain('nothing has started')
   expect(err).not.toContain('goes on')
 })
@@ -234,7 +234,7 @@ test('without a terminal a gate with a fallback is waited for, one without ends 
   expect((await solve({ node: waited.api }, '--yes')).code).toBe(0)
   const ended = await solve({ node: node(following([gated])).api }, '--yes')
   expect(ended.code).toBe(5)
-  expect(ended.err).toContain(`parley approve ${shortGate(merge)}, or parley reject`)
+  expect(ended.err).toContain(`parley approve ${shortId(merge.id)}, or parley reject`)
 })
 
 test('what an agent asks is asked on the terminal, and the reply goes back', async () => {
@@ -251,7 +251,7 @@ test('without a terminal a question ends the following only when nothing else ca
   const ran = await solve({ node: api }, '--yes')
   expect(ran.code).toBe(5)
   expect(ran.err).toContain('scan asks: Which floor?')
-  expect(ran.err).toContain(`parley reply ${shortGate(question)} "…" answers it`)
+  expect(ran.err).toContain(`parley reply ${shortId(question.id)} "…" answers it`)
   expect(answers).toEqual([])
 })
 
@@ -299,5 +299,5 @@ test('show --follow only looks: a gate is left to others', async () => {
   })
   expect(ran.code).toBe(0)
   expect(answers).toEqual([])
-  expect(ran.err).toContain(`parley approve ${shortGate(plan)}`)
+  expect(ran.err).toContain(`parley approve ${shortId(plan.id)}`)
 })

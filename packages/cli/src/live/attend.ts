@@ -8,7 +8,7 @@ import type { NodeClient } from '../node/client.ts'
 import { type GateView, isOver, type RunView } from '../node/views.ts'
 import { drawing, printLines, remark } from '../output.ts'
 import { endingLines } from '../render/ending.ts'
-import { shortGate, shortId } from '../render/format.ts'
+import { shortId } from '../render/format.ts'
 import { heldLine } from '../render/machine.ts'
 import { planDetails, planLines, warningLines } from '../render/plan.ts'
 import { gateLines } from '../render/show.ts'
@@ -116,7 +116,7 @@ async function decide(
 
 /** Nobody can be asked here. */
 function answerNeeded(gate: GateView, view: RunView): Failure {
-  const [run, id, details] = [shortId(gate.run), shortGate(gate), { run: gate.run, gate: gate.id }]
+  const [run, id, details] = [shortId(gate.run), shortId(gate.id), { run: gate.run, gate: gate.id }]
   if (isPlan(gate, view))
     return new Failure('approval_needed', `The run ${run} is waiting: its plan has not been approved.`, {
       why: 'There is no terminal to ask on, and --yes was not given.',

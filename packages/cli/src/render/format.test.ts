@@ -9,8 +9,6 @@ import {
   duration,
   moment,
   money,
-  shortGate,
-  shortId,
   spend,
   spendInFull,
 } from './format.ts'
@@ -47,9 +45,4 @@ test('spend is what the agents told, and nothing where they did not', () => {
   expect(spendInFull({ ...NO_USAGE, tokens_in: 1200, tokens_out: 300, tokens_cached: 800, usd: 0.02 })).toBe(
     '1.2k tokens in (800 cached), 300 out · $0.02',
   )
-})
-
-test('a short id still names one run among many: it keeps the whole time', () => {
-  expect(shortId('run_01m7abcdefghjkmnpqrstvwxyz')).toBe('run_01m7abcdef')
-  expect(shortGate({ id: 'gate_01m7abcdefghjkmnpqrstvwxyz' })).toBe('gate_01m7abcdefghjkmn')
 })

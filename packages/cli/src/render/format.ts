@@ -1,6 +1,8 @@
 // Numbers, times and ids as people read them. Everything here is short and has no locale: two people see the same.
-import { durationMs, parseTimestamp, type Ticks, ticksPerMillisecond } from '@parley/core'
+import { durationMs, parseTimestamp, shortId, shortIds, type Ticks, ticksPerMillisecond } from '@parley/core'
 import type { UsageView } from '../node/views.ts'
+
+export { shortId, shortIds }
 
 const second = 1000
 const minute = 60 * second
@@ -114,22 +116,6 @@ export function spendParts(usage: UsageView): readonly string[] {
   const cached = usage.tokens_cached ? ` (${count(usage.tokens_cached)} cached)` : ''
   return [...parts, `${count(usage.tokens_in ?? 0)} tokens in${cached}, ${count(usage.tokens_out ?? 0)} out`]
 }
-
-const SHORT_ID = 10
-
-/** The prefix and the time of an id: enough to name it again. */
-export function shortId(id: string): string {
-  const mark = id.lastIndexOf('_')
-  return mark < 0 ? id.slice(0, SHORT_ID + 4) : id.slice(0, mark + 1 + SHORT_ID)
-}
-
-/** Longer than a run's: the gates of one plan are equally old. */
-export function shortGate({ id }: { readonly id: string }): string {
-  const mark = id.lastIndexOf('_')
-  return id.slice(0, mark + 1 + SHORT_GATE)
-}
-
-const SHORT_GATE = 16
 
 export function shortHash(hash: string): string {
   return hash.slice(0, 10)

@@ -10,7 +10,7 @@ import type {
   RunSummaryView,
   UserView,
 } from '../node/views.ts'
-import { ago, between, bytes, count, duration, lasted, money, shortGate, shortId, spend } from './format.ts'
+import { ago, between, bytes, count, duration, lasted, money, shortId, shortIds, spend } from './format.ts'
 import { table } from './grid.ts'
 import { RUN_TONES } from './live.ts'
 import { type Drawing, fileNotes, successionNotes } from './tasks.ts'
@@ -19,11 +19,12 @@ import { symbolOf, toneOf } from './tree.ts'
 
 export function runsTable(runs: readonly RunSummaryView[], drawing: Drawing): readonly string[] {
   const { now } = drawing
+  const short = shortIds(runs.map(({ run }) => run))
   const known = (run: RunSummaryView, text: string) => (run.state === 'damaged' ? '' : text)
   return table(
     runs,
     [
-      { header: 'RUN', of: ({ run }) => shortId(run) },
+      { header: 'RUN', of: ({ run }) => short(run) },
       { header: 'STATE', of: ({ state }) => ({ text: state, tone: RUN_TONES[state] }) },
       { header: 'INTENT', flexible: true, of: ({ intent }) => firstLine(intent) },
       { header: 'TASKS', align: 'right', optional: 2, of: run => known(run, `${run.tasks_done}/${run.tasks_total}`) },
@@ -88,11 +89,13 @@ function whyLines(task: PlanTaskView, { width, now, paint }: Drawing): readonly 
 
 export function gatesTable(gates: readonly GateView[], drawing: Drawing): readonly string[] {
   const { now } = drawing
+  const shortGate = shortIds(gates.map(({ id }) => id))
+  const shortRun = shortIds(gates.map(({ run }) => run))
   return table(
     gates,
     [
-      { header: 'GATE', of: shortGate },
-      { header: 'RUN', optional: 2, of: ({ run }) => shortId(run) },
+      { header: 'GATE', of: ({ id }) => shortGate(id) },
+      { header: 'RUN', optional: 2, of: ({ run }) => shortRun(run) },
       { header: 'WAITS', align: 'right', of: ({ since }) => lasted(since, undefined, now) },
       { header: 'QUESTION', flexible: true, of: ({ question }) => oneLine(question) },
       {

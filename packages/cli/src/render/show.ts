@@ -2,7 +2,7 @@
 import { formatTimestamp, type Ticks } from '@parley/core'
 import type { GateView, RunView } from '../node/views.ts'
 import { keptLines, resultLines } from './ending.ts'
-import { between, bytes, duration, moment, plural, shortGate, shortId, spendInFull } from './format.ts'
+import { between, bytes, duration, moment, plural, shortId, shortIds, spendInFull } from './format.ts'
 import { totalLine } from './live.ts'
 import { warningLines } from './plan.ts'
 import { stepLines } from './steps.ts'
@@ -12,6 +12,7 @@ import { labelled, oneLine, wrap } from './text.ts'
 /** `full`: everything that agents said. */
 export function showLines(view: RunView, drawing: Drawing, full = false): readonly string[] {
   const { paint, width } = drawing
+  const short = shortIds(view.gates.map(({ id }) => id))
   return [
     ...facts(view, drawing),
     '',
@@ -22,7 +23,7 @@ export function showLines(view: RunView, drawing: Drawing, full = false): readon
     ...section('Warnings', warningLines(view, paint), drawing),
     ...section(
       'Waiting for you',
-      view.gates.flatMap(gate => gateLines(gate, drawing)),
+      view.gates.flatMap(gate => gateLines(gate, drawing, short)),
       drawing,
     ),
     '',
@@ -54,9 +55,9 @@ function section(title: string, lines: readonly string[], { paint }: Drawing): r
   return lines.length > 0 ? ['', paint('strong', title), ...lines] : []
 }
 
-export function gateLines(gate: GateView, drawing: Drawing): readonly string[] {
+export function gateLines(gate: GateView, drawing: Drawing, short = shortId): readonly string[] {
   const { paint, now } = drawing
-  const id = shortGate(gate)
+  const id = short(gate.id)
   return [
     ...questionLines(gate, drawing),
     ...untilLines(gate, now).map(line => `  ${paint('quiet', line)}`),

@@ -31,7 +31,7 @@ export const Count = Type.Integer({ minimum: 0 })
 export const count = (description: string) => Type.Integer({ minimum: 0, description })
 export const orNull = <T extends TSchema>(type: T, description?: string) =>
   Type.Union([type, Type.Null()], description === undefined ? {} : { description })
-export const RunText = text(64, 'The id of a run, the beginning of it if that is unique, or `last`')
+export const RunText = text(64, 'The id of a run, a beginning or end of it if that is unique, or `last`')
 export const Task = text(160, 'A task of the plan, or a workspace')
 export const Reason = text(nodeLimits.reasonLength)
 export const SearchPath = Type.String({

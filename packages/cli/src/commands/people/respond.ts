@@ -6,14 +6,14 @@ import type { Decision, Reply } from '../../live/gate.ts'
 import { PASSPHRASE_FLAG } from '../../node/confirm.ts'
 import type { GateView } from '../../node/views.ts'
 import { print } from '../../output.ts'
-import { shortGate, shortId } from '../../render/format.ts'
+import { shortId } from '../../render/format.ts'
 import { oneLine } from '../../render/text.ts'
 import { reasonOf } from '../words.ts'
 
 export const GATE_OR_RUN: Argument = {
   name: 'GATE|RUN',
   summary:
-    'What is waiting, or its run: the id, a unique prefix of it, or last (default: the only one that is waiting)',
+    'What is waiting, or its run: the id, a part of it as lists show it, or last (default: the only one that is waiting)',
   optional: true,
 }
 
@@ -83,7 +83,7 @@ export async function meant({ api }: Context, name: string | undefined, kind: Ga
   } catch (thrown) {
     const { code, message, details } = asFailure(thrown)
     if (code !== 'invalid_state' || typeof details.gate !== 'string') throw thrown
-    const id = shortGate({ id: details.gate })
+    const id = shortId(details.gate)
     throw new Failure(code, message, {
       why: kind === 'gate' ? 'A question takes a reply.' : 'A gate is approved, rejected or modified.',
       next: kind === 'gate' ? `parley reply ${id} "…"` : `parley approve ${id}, or parley reject ${id}`,

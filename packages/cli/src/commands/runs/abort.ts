@@ -11,7 +11,7 @@ export default command({
   about:
     'With --grace, agents are notified by mail (`parley ws inbox`) and may finish; work that is finished in time is merged as usual, and the rest is ended. What agents had saved is kept, also without --grace: `parley salvage` takes it over, even after the run has ended.',
   args: [
-    { name: 'RUN', summary: 'A run: its id, a unique prefix of it, or last' },
+    { name: 'RUN', summary: 'A run: its id, a part of it as lists show it, or last' },
     { name: 'TASK', summary: 'One task of it (default: the whole run)', optional: true },
   ],
   flags: {
@@ -20,7 +20,7 @@ export default command({
   },
   examples: [
     ['parley abort last', 'the newest run'],
-    ['parley abort run_01m7 docs --reason "Not needed"', 'the work on one task'],
+    ['parley abort run_k3f9qz docs --reason "Not needed"', 'the work on one task'],
     ['parley abort last docs --grace 2m', 'its agent has two minutes to finish'],
   ],
   async run(context, { flags, words }) {

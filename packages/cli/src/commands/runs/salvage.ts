@@ -24,7 +24,7 @@ export default command({
   },
   examples: [
     ['parley salvage docs', 'review it, and decide'],
-    ['parley salvage docs --run run_01m7 --yes', 'keep it'],
+    ['parley salvage docs --run run_k3f9qz --yes', 'keep it'],
     ['parley salvage docs --discard --reason "Wrong track"', 'discard it'],
   ],
   async run(context, { flags, words }) {

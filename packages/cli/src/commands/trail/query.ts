@@ -16,7 +16,7 @@ export default command({
   },
   examples: [
     ['parley trail query', 'the beginning of the newest run'],
-    ['parley trail query run_01m7 --type workspace_state_changed --newest', 'what changed last'],
+    ['parley trail query run_k3f9qz --type workspace_state_changed --newest', 'what changed last'],
   ],
   async run(context, { flags, words }) {
     const filter = filterOf(flags)

@@ -17,7 +17,7 @@ import { headOf, KEY_FLAGS, type KeyValues, keysOf } from './trusted-keys.ts'
 export default command({
   about:
     'If something was altered or lost, the first damaged entry of each run is shown and the exit code is 1. Nothing is repaired. With --file an exported run is verified, without a node or a profile; give a key that you trust with --key, otherwise its author is not proven. With --cold a copy of the cold tier is verified in the same way; if it holds imported runs, also give a key of their authors.',
-  args: [{ ...RUN, summary: 'A run: its id, a unique prefix of it, or last (default: all runs)' }],
+  args: [{ ...RUN, summary: 'A run: its id, a part of it as lists show it, or last (default: all runs)' }],
   flags: {
     file: { value: 'FILE', complete: 'file', summary: 'An exported run instead of the record' },
     cold: {
