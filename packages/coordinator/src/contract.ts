@@ -96,6 +96,8 @@ export interface RunSetup {
    * them. If the principal may not approve anything, the caller has decided, and there is no such gate.
    */
   readonly approved: boolean
+  /** Somebody is asked about the plan now: it waits for the answer, and no time that passes starts it. */
+  readonly attended?: boolean | undefined
   /** Who answers for it and is asked about it, where that is not whoever asks for it (§4.8): a known user. */
   readonly owner?: Principal | undefined
   /** Goes before what the team and the node say about gates. */

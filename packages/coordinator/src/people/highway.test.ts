@@ -127,6 +127,59 @@ test('supervised: what nobody answers falls to the coordinator, which lets it go
   ])
 })
 
+test('a plan that somebody is asked about at a terminal has no time after which it starts', async () => {
+  const fixture = await Fixture.open({ one: writes('1', 'x') })
+  const plan = async (gates: string, attended: boolean) => {
+    const run = await fixture.solve(solo(`gates: ${gates}\n`), { approved: false, attended })
+    const { deadline, fallback } = await gateOf(fixture, run, 'task_approval')
+    return deadline === undefined ? 'waits' : fallback
+  }
+  for (const preset of ['supervised', 'autonomous']) {
+    expect(await plan(`{ preset: ${preset} }`, true)).toBe('waits')
+    expect(await plan(`{ preset: ${preset} }`, false)).toBe(
+      preset === 'supervised' ? 'escalate_to_coordinator' : 'approve',
+    )
+  }
+  expect(await plan('{ preset: supervised, task_approval: { timeout: 1h, fallback: approve } }', true)).toBe('waits')
+  // Nothing starts by this one.
+  expect(await plan('{ preset: supervised, task_approval: { timeout: 1h, fallback: reject } }', true)).toBe('reject')
+})
+
+test('supervised asks about the plan and about what is merged, and never about a check, a review or an answer without files', async () => {
+  const verdicts = ['REVISE: say it better', 'ACCEPT']
+  const fixture = await Fixture.open({
+    one: writes('1', 'x'),
+    two: () => verdicts.shift() ?? 'ACCEPT',
+    three: () => 'The answer.',
+  })
+  const run = await fixture.solve(
+    `version: 1
+name: asked
+agents:
+  one: { command: [scripted, one] }
+  two: { command: [scripted, two] }
+  three: { command: [scripted, three] }
+gates: { preset: supervised }
+plan:
+  - { id: a, agent: one, prompt: Write., check: ['true'], review: { by: two, prompt: Judge. }, attempts: 2 }
+  - { id: b, agent: three, prompt: Answer., needs: [a] }
+`,
+    { approved: false },
+  )
+  const asked: string[] = []
+  for (;;) {
+    const view = await fixture.until(run, ({ gates }) => gates.length > 0)
+    if (view.gates.length === 0) break
+    for (const { id, type } of view.gates) {
+      asked.push(type)
+      await fixture.respond(id, { decision: 'approve' })
+    }
+  }
+  const view = await fixture.over(run)
+  expect(view).toMatchObject({ state: 'done', tasks: [{ attempt: 2 }, { attempt: 1 }] })
+  expect(asked).toEqual(['task_approval', 'task_approval', 'integration'])
+})
+
 test.each([
   ['approve', 'done'],
   ['reject', 'rejected'],

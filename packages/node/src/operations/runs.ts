@@ -63,6 +63,11 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
         approved: Type.Boolean({
           description: 'The caller approves the plan with this request: nobody is asked about its tasks',
         }),
+        attended: Type.Optional(
+          Type.Boolean({
+            description: 'Somebody is asked about the plan now: it waits for the answer, and no fallback starts it',
+          }),
+        ),
         gates: Type.Optional(
           Type.Enum([...HIGHWAY_PRESETS], { description: 'Goes before what the team says about gates' }),
         ),
@@ -91,7 +96,18 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
         'trail_damaged',
       ],
       handle: async (input, { identity }) => {
-        const { intent, project, team: given, agent, approved, environment: sent, gates, parent, force } = input
+        const {
+          intent,
+          project,
+          team: given,
+          agent,
+          approved,
+          attended,
+          environment: sent,
+          gates,
+          parent,
+          force,
+        } = input
         if (!isAbsolute(project)) answered(refuse('invalid_argument', `${project} is no absolute path.`))
         if (given && agent !== undefined)
           answered(refuse('invalid_argument', 'A run has a team file or an agent, not both.'))
@@ -109,6 +125,7 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
           team,
           project,
           approved,
+          attended,
           gates: gates && { preset: gates, gates: {} },
           // Of a run of another profile nothing is known here.
           parent: parent as RunId | undefined,

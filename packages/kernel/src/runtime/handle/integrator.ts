@@ -29,6 +29,8 @@ export interface OverlapOptions {
 
 export interface AcceptOptions extends BeginOptions, OverlapOptions {
   readonly result?: unknown
+  /** No gate stands before a deliverable that changes no file. */
+  readonly ungatedIfEmpty?: boolean
 }
 
 export interface SalvageOptions {
