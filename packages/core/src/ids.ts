@@ -142,7 +142,8 @@ function mix(value: number): number {
   return mixed ^ (mixed >>> 15)
 }
 
-// Ids as people read and type them: the prefix and the last characters. Ids of one moment begin alike; their ends differ.
+// Ids as people read and type them: the prefix and the last characters. Ids of one moment begin alike; their ends
+// differ.
 
 /** Characters after the prefix, where that many tell the ids apart that are shown together. */
 const SHORTEST = 6

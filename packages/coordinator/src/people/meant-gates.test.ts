@@ -43,7 +43,10 @@ test('ids of one moment are told apart by their ends, and one that fits several 
   for (const name of [moment, moment.slice(5), 'gate_bbbbb', 'gate_']) {
     expect(meantGates(plan, name, 'gate')).toMatchObject({
       ok: false,
-      error: { code: 'ambiguous', details: { gates: expect.arrayContaining([second.id]), questions: expect.anything() } },
+      error: {
+        code: 'ambiguous',
+        details: { gates: expect.arrayContaining([second.id]), questions: expect.anything() },
+      },
     })
     expect(found(plan, name, 'gate'), 'all of a run are never meant by a gate').toBe('ambiguous')
   }

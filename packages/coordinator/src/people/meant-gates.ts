@@ -22,7 +22,12 @@ export function meantGates(
   const [only, ...others] = fitting.filter(gate => gate.kind === kind)
   if (only) {
     const meant: Meant = [only, ...others]
-    const named = name !== undefined && meantIds(name, waiting.map(({ id }) => id)).length > 0
+    const named =
+      name !== undefined &&
+      meantIds(
+        name,
+        waiting.map(({ id }) => id),
+      ).length > 0
     return others.length === 0 || (!named && (all || isPlan(meant))) ? ok(meant) : ambiguous(name, meant)
   }
   if (name === undefined) return refuse('not_found', 'Nothing is waiting for this answer.')
@@ -34,8 +39,14 @@ export function meantGates(
 
 /** By their own ids and by those of their runs; a text that fits both names all of them, so that it is refused. */
 function namedBy(waiting: readonly GateView[], name: string): readonly GateView[] {
-  const gates = meantIds(name, waiting.map(({ id }) => id))
-  const runs = meantIds(name, waiting.map(({ run }) => run))
+  const gates = meantIds(
+    name,
+    waiting.map(({ id }) => id),
+  )
+  const runs = meantIds(
+    name,
+    waiting.map(({ run }) => run),
+  )
   return waiting.filter(({ id, run }) => gates.includes(id) || runs.includes(run))
 }
 

@@ -1,6 +1,15 @@
 // The runs of a profile as a list, and one of them by name. A damaged run is listed too: its record may have been
 // tampered with, which must not hide it.
-import { asParleyError, formatTimestamp, meantIds, ok, ParleyError, type Result, type RunId, refuse } from '@parley/core'
+import {
+  asParleyError,
+  formatTimestamp,
+  meantIds,
+  ok,
+  ParleyError,
+  type Result,
+  type RunId,
+  refuse,
+} from '@parley/core'
 import type { Trail, TrailRun } from '@parley/trail'
 import { coordinatorDefaults, coordinatorLimits } from '../limits.ts'
 import type { RunViews } from './run-views.ts'

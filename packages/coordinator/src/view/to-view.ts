@@ -7,7 +7,7 @@ import { whyFinal } from '../plan/finality.ts'
 import { allowance, spentText, turnsOf } from '../plan/spending.ts'
 import { after } from '../projection/highway.ts'
 import type { FolderAction, ProjectedTask, ProjectedWorkspace, TurnRecord } from '../projection/projected.ts'
-import type { RunProjection } from '../projection/run-projection.ts'
+import { type RunProjection, waitsForPerson } from '../projection/run-projection.ts'
 import { wasAbandoned } from '../run/abandon.ts'
 import { doerOf, type PlannedTask } from '../team/team.ts'
 import { nameOf } from '../turn/identities.ts'
@@ -40,6 +40,7 @@ export function runView(run: RunId, projection: RunProjection, live: Live = noth
   const tasks = withParents(facts?.plan ?? []).map(([planned, parent]) => taskView(planned, parent, projection, live))
   const state = runState(projection, tasks)
   const reason = reasonOf(state, tasks, projection)
+  const gates = gateViews(run, projection)
   return {
     run,
     intent: facts?.intent ?? '',
@@ -54,8 +55,8 @@ export function runView(run: RunId, projection: RunProjection, live: Live = noth
     usage: total(tasks.map(task => task.usage)),
     tasks,
     ...given({ folders: facts && furnishingViews(facts) }),
-    gates: gateViews(run, projection),
-    ...given({ reason, result: live.result() }),
+    gates,
+    ...given({ reason, waits: waitsOf(gates, projection), times: timesOf(projection), result: live.result() }),
     warnings: warningsOf(projection),
     cursor: projection.cursor,
   }
@@ -72,6 +73,14 @@ export function summary({
   ...rest
 }: RunView) {
   return rest satisfies RunSummaryView
+}
+
+function timesOf({ times: { spent, doing, since } }: RunProjection): RunView['times'] {
+  return since === undefined ? undefined : { ...spent, doing, since }
+}
+
+function waitsOf([oldest, ...others]: RunView['gates'], projection: RunProjection): RunView['waits'] {
+  return oldest && { things: others.length + 1, question: oldest.question, alone: waitsForPerson(projection) }
 }
 
 /** With those of plans inside it, each with the task that it is part of. */

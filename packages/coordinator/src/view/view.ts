@@ -1,6 +1,7 @@
 // What people and programs are shown of a run, the same for all clients: a projection of the trail, with what the turns
 // at work are doing now laid over it.
 import { machineCodes, type Static, Type } from '@parley/core'
+import { DOINGS } from '../projection/times.ts'
 import { closed, GateViewSchema, MoveViewSchema, SalvageViewSchema, Time } from './people-view.ts'
 
 const Count = Type.Integer({ minimum: 0 })
@@ -128,6 +129,12 @@ export const RunSummarySchema = closed({
   usage: UsageViewSchema,
   /** It comes from elsewhere: whose key has sealed the file, and since when it is here. */
   imported: Type.Optional(closed({ from: Type.String(), at: Time })),
+  /** Milliseconds up to `since`: agents worked, or nothing went on until a person answered or a slot was free. */
+  times: Type.Optional(
+    closed({ working: Count, person: Count, slot: Count, other: Count, doing: Type.Enum([...DOINGS]), since: Time }),
+  ),
+  /** What a person has to answer: how much, and the oldest question. `alone`: nothing else is at work meanwhile. */
+  waits: Type.Optional(closed({ things: Count, question: Type.String(), alone: Type.Boolean() })),
   /** It is not over, and waits for the machine. */
   machine: Type.Optional(MachineViewSchema),
 })
