@@ -81,10 +81,24 @@ async function verifyFile(
     heads: heads.map(head => ({ ...head, run: head.run as never })),
   })
   const { paint } = context.terminal
-  print(context, report, () => fileReportLines(report, paint))
+  // Signatures of strangers look like damage: held against its own keys, the file tells which it is.
+  const alone = report.sound || keys.length === 0 ? undefined : await verifyExportFile(file)
+  const undamaged = report.sound || alone?.sound === true
+  print(context, { ...report, undamaged }, () =>
+    undamaged && !report.sound ? untrustedLines(report, paint) : fileReportLines(report, paint),
+  )
   // On stderr, so that a pipe does not hide it: silence would be taken for proof.
   if (!context.global.json) for (const line of unprovenLines(report, paint)) context.terminal.err(`${line}\n`)
-  return report.sound ? EXIT.done : EXIT.failed
+  if (report.sound) return EXIT.done
+  return undamaged ? EXIT.refused : EXIT.failed
+}
+
+function untrustedLines({ run, signers }: ExportReport, paint: Paint): readonly string[] {
+  return [
+    `${paint('bad', 'Not trusted:')} ${run} is undamaged, but nobody whose key you gave has made it.`,
+    ...signers.map(({ fingerprint, entries }) => `signed    ${plural(entries, 'entry', 'entries')} by ${fingerprint}`),
+    "Compare this with the author's `parley trail keys` over another channel, and give that key with --key.",
+  ]
 }
 
 function fileReportLines(report: ExportReport, paint: Paint): readonly string[] {
