@@ -1,7 +1,7 @@
 // Stands in for the coordinator where the trail's own book of runs is damaged: no run can be started or driven, but the
 // trail can still be verified and read, and the node stopped.
 import { type Coordination, type CoordinatorOptions, runMeant } from '@parley/coordinator'
-import { asParleyError, err, ParleyError, type Result, type RunId } from '@parley/core'
+import { asParleyError, err, ok, ParleyError, type Result, type RunId } from '@parley/core'
 import type { Trail } from '@parley/trail'
 import type { NodeLog } from './log/log.ts'
 
