@@ -146,6 +146,8 @@ export const nodeTimes = {
   strangersAgain: 60 * minute,
   /** The longest time between two looks whether a node is idle. */
   idleLook: 30 * second,
+  /** Between two looks whether there is something to show on the desktop. */
+  notifyLook: 2 * second,
   /** How long a turn waits for money that is set aside for others, and between two looks. */
   ledgerWait: 30 * minute,
   ledgerLook: 500,

@@ -30,6 +30,7 @@ import { linkSurroundings } from './link/answers.ts'
 import { NodeLink } from './link/node-link.ts'
 import type { NodeLog } from './log/log.ts'
 import { nodeStatus, type StatusParts } from './node-status.ts'
+import { DesktopNotes } from './notify.ts'
 import { nodeOperations } from './operations/index.ts'
 import type { NodeStatus } from './operations/node.ts'
 import { answered } from './operations/spec.ts'
@@ -83,6 +84,7 @@ export class Node {
   readonly #clock: Clock
   readonly #parts: Parts
   readonly #idle: IdleWatch | undefined
+  readonly #notes: DesktopNotes | undefined
   readonly #ended = Promise.withResolvers<Stopped>()
   #stopping: string | undefined
 
@@ -237,7 +239,9 @@ export class Node {
     this.#options = options
     this.#clock = options.clock
     this.#parts = parts
-    const { idleTimeoutMs } = options.config.values
+    const { idleTimeoutMs, notifyDesktop } = options.config.values
+    const { env = process.env, clock, log } = options
+    if (notifyDesktop) this.#notes = new DesktopNotes({ env, clock, log, coordinator: parts.coordinator })
     if (options.startedBy === 'on-demand' && idleTimeoutMs > 0) {
       this.#idle = new IdleWatch({
         clock: options.clock,
@@ -274,6 +278,7 @@ export class Node {
     const { config, log } = this.#options
     const { trail, coordinator, link, calls, listening, machine } = this.#parts
     this.#idle?.stop()
+    this.#notes?.close()
     const late = Promise.withResolvers<false>()
     // Not in the background: a part that hangs need not hold anything that keeps the process alive until this is told.
     const cancel = this.#clock.after(nodeTimes.stop, () => late.resolve(false))

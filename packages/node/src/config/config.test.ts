@@ -214,6 +214,9 @@ describe('values', () => {
       alpApproval: 'auto',
       dailyUsd: null,
       publicBio: undefined,
+      notifyBell: false,
+      notifyTerminal: 'off',
+      notifyDesktop: false,
       agents: {},
     })
     expect(entries).toEqual([
@@ -238,6 +241,9 @@ describe('values', () => {
       { key: 'alp.approval', value: 'auto', from: 'default' },
       { key: 'budget.daily_usd', value: null, from: 'default' },
       { key: 'public_bio', value: null, from: 'default' },
+      { key: 'notify.bell', value: 'false', from: 'default' },
+      { key: 'notify.terminal', value: 'off', from: 'default' },
+      { key: 'notify.desktop', value: 'false', from: 'default' },
       { key: 'gates', value: null, from: 'default' },
       { key: 'gates.confirm', value: null, from: 'default' },
     ])
