@@ -107,7 +107,7 @@ const NEXT: Readonly<Record<string, string>> = {
   export_damaged:
     "`parley trail verify --file` lists everything that is wrong. Ask for the file again, and for its author's public key.",
   export_untrusted:
-    'Give the key with --key or --key-file; `parley trail keys` shows it on the machine that the file comes from.',
+    'Compare the fingerprint with its maker over another channel, then give the key with --key or --key-file; `parley trail keys` shows it on the machine that the file comes from.',
   run_exists: '`parley trail verify --file` and `parley trail verify RUN` show how far each one goes.',
   not_an_export: '`parley trail export RUN --output FILE` writes one.',
   unknown_peer: '`parley peers` lists the pinned peers; `parley peers pending` lists strangers who called.',

@@ -26,6 +26,10 @@ export const cliLimits = {
   /** Characters of a reason or an intent that a person types. */
   intentLength: 65_536,
   reasonLength: 2000,
+  /** Characters that a prompt takes; the node bounds what each answer may have. */
+  typedLength: 16_384,
+  /** Milliseconds in which a key is not yet an answer to a question that has just come up. */
+  settleMs: 400,
   /** Characters that are remembered of what a peer has said on a terminal. */
   heardLength: 1_048_576,
   /** Characters of what a peer is asked. */

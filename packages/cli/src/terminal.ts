@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { StringDecoder } from 'node:string_decoder'
 import type { Environment } from './command.ts'
 import { EXIT } from './exit.ts'
+import type { Key, Keyboard } from './keyboard.ts'
 import { cliLimits } from './limits.ts'
 import { coloured, type Paint, plain } from './render/paint.ts'
 
@@ -34,6 +35,10 @@ export interface Terminal {
   page(command: string, text: string): Promise<boolean>
   /** Standard input and output, for a protocol. */
   pipes(): { readonly input: Readable; readonly output: Writable }
+  /** Calls `pressed` for each key until it is disposed of: nothing is echoed, and Ctrl-C is a key like others. */
+  keys(pressed: (key: Key) => void): Promise<Disposable>
+  /** Calls `run` when the terminal has another size. Returns a function that undoes it. */
+  onResize(run: () => void): () => void
   /** Calls `run` at Ctrl-C instead of ending the process. Returns a function that undoes it. */
   onInterrupt(run: () => void): () => void
   /** Ends the process at once. */
@@ -44,6 +49,7 @@ export function systemTerminal(env: Environment['env'], noColor: boolean): Termi
   const { stdout, stderr, stdin } = process
   const capable = env.TERM !== 'dumb'
   const colour = stdout.isTTY === true && capable && !noColor && !env.NO_COLOR
+  let keyboard: Keyboard | undefined
   return {
     get columns() {
       const known = positive(stdout.columns) ?? positive(Number(env.COLUMNS))
@@ -62,10 +68,32 @@ export function systemTerminal(env: Environment['env'], noColor: boolean): Termi
     drained: () =>
       stdout.writableNeedDrain ? new Promise(resolve => void stdout.once('drain', resolve)) : Promise.resolve(),
     ask: (question, signal) => readLine(question, signal),
-    askSecret: question => readSecret(question, stdin, stderr),
+    askSecret: async question => {
+      keyboard?.pause()
+      try {
+        return await readSecret(question, stdin, stderr)
+      } finally {
+        keyboard?.resume()
+      }
+    },
     input: () => text(stdin),
     page: (command, written) => page(command, written, env),
     pipes: () => ({ input: stdin, output: stdout }),
+    async keys(pressed) {
+      const { Keyboard } = await import('./keyboard.ts')
+      const opened = new Keyboard({ stdin, stdout }, pressed)
+      keyboard = opened
+      return {
+        [Symbol.dispose]() {
+          opened[Symbol.dispose]()
+          if (keyboard === opened) keyboard = undefined
+        },
+      }
+    },
+    onResize(run) {
+      stdout.on('resize', run)
+      return () => void stdout.off('resize', run)
+    },
     onInterrupt(run) {
       process.on('SIGINT', run)
       return () => void process.off('SIGINT', run)

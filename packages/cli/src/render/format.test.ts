@@ -1,17 +1,7 @@
 import type { Ticks } from '@parley/core'
 import { expect, test } from 'vitest'
 import { NO_USAGE } from '../testing/views.ts'
-import {
-  ago,
-  between,
-  bytes,
-  count,
-  duration,
-  moment,
-  money,
-  spend,
-  spendInFull,
-} from './format.ts'
+import { ago, between, bytes, count, duration, moment, money, spend, spendInFull } from './format.ts'
 
 const now = (Date.UTC(2026, 0, 2) * 1000) as Ticks
 

@@ -1,6 +1,6 @@
 // Numbers, times and ids as people read them. Everything here is short and has no locale: two people see the same.
 import { durationMs, parseTimestamp, shortId, shortIds, type Ticks, ticksPerMillisecond } from '@parley/core'
-import type { UsageView } from '../node/views.ts'
+import type { RunSummaryView, UsageView } from '../node/views.ts'
 
 export { shortId, shortIds }
 
@@ -20,6 +20,18 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(ms / day)}d${two(Math.floor((ms % day) / hour))}h`
 }
 
+/** `12 s`, `9 min 56 s`, `2 h 3 min`, `3 d 4 h`: for sentences. */
+export function inWords(milliseconds: number): string {
+  const ms = Math.max(0, milliseconds)
+  const pair = (big: number, one: string, small: number, other: string) => {
+    const rest = Math.floor((ms % big) / small)
+    return `${Math.floor(ms / big)} ${one}${rest > 0 ? ` ${rest} ${other}` : ''}`
+  }
+  if (ms < minute) return `${Math.ceil(ms / second)} s`
+  if (ms < hour) return pair(minute, 'min', second, 's')
+  return ms < day ? pair(hour, 'h', minute, 'min') : pair(day, 'd', hour, 'h')
+}
+
 export function between(from: string | undefined, to: string | undefined, now: Ticks): number | undefined {
   const start = from === undefined ? undefined : ticksOf(from)
   if (start === undefined) return undefined
@@ -29,6 +41,17 @@ export function between(from: string | undefined, to: string | undefined, now: T
 export function lasted(from: string | undefined, to: string | undefined, now: Ticks): string {
   const passed = between(from, to, now)
   return passed === undefined ? '' : duration(passed)
+}
+
+type Times = { readonly working: number; readonly person: number; readonly slot: number }
+
+/** How the time of a run has passed, up to now if it is not over. */
+export function timesUntil({ times, ended }: Pick<RunSummaryView, 'times' | 'ended'>, now: Ticks): Times {
+  if (!times) return { working: 0, person: 0, slot: 0 }
+  const { working, person, slot, doing, since } = times
+  const more = ended === undefined ? (between(since, undefined, now) ?? 0) : 0
+  const spent = { working, person, slot }
+  return doing === 'other' ? spent : { ...spent, [doing]: spent[doing] + more }
 }
 
 /** Any ISO timestamp in UTC; that of the trail to the microsecond. */

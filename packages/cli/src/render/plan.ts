@@ -1,23 +1,18 @@
-// The plan before it is approved: the tree of tasks, and on request every task in full.
+// The plan before it is approved: what it is about, and on request every task in full.
 import { describeAgent, type Team } from '@parley/node'
 import type { PlanTaskView, RunView } from '../node/views.ts'
 import { duration, plural, shortId } from './format.ts'
 import type { Paint } from './paint.ts'
-import { type Drawing, taskLines } from './tasks.ts'
+import type { Drawing } from './tasks.ts'
 import { cut, labelled, oneLine } from './text.ts'
 
 type TeamAgent = Team['agents'][string]
 type PlannedTask = Team['plan'][number]
 
-export function planLines(view: RunView, drawing: Drawing): readonly string[] {
-  const { paint, width } = drawing
-  return [
-    paint('strong', cut(oneLine(view.intent), width)),
-    cut(`team ${oneLine(view.team)}, ${plural(view.tasks.length, 'task')}, in ${oneLine(view.project)}`, width),
-    ...folderLines(view).map(line => cut(line, width)),
-    '',
-    ...taskLines(view.tasks, drawing).flatMap(({ lines }) => lines),
-  ]
+/** What a person has to know beside the tasks before it starts. */
+export function planLines(view: RunView, { width }: Pick<Drawing, 'width'>): readonly string[] {
+  const what = `team ${oneLine(view.team)}, ${plural(view.tasks.length, 'task')}, in ${oneLine(view.project)}`
+  return [what, ...folderLines(view)].map(line => cut(line, width))
 }
 
 export function planDetails(view: RunView, team: Team | undefined, drawing: Drawing): readonly string[] {

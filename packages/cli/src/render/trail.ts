@@ -1,13 +1,33 @@
 // Entries of a record with the facts of their bodies, and the report of a verification.
-import type { EntryView, VerifyView } from '../node/views.ts'
+import type { EntryView, RunView, VerifyView } from '../node/views.ts'
 import { plural, shortId, shortIds, timeOfDay } from './format.ts'
 import { grid, type Row } from './grid.ts'
 import type { Paint } from './paint.ts'
 import type { Drawing } from './tasks.ts'
 import { oneLine, widthOf, wrap } from './text.ts'
 
+/** What workspaces are about, by their ids. */
+export type WorkNames = ReadonlyMap<string, string>
+const NO_NAMES: WorkNames = new Map()
+
+/** `floor` for the first attempt at a task, `floor/2` for the second, `floor/review`: with who works there. */
+export function workNames({ tasks }: Pick<RunView, 'tasks'>): WorkNames {
+  return new Map(
+    tasks.flatMap(({ id, steps }) =>
+      steps.map(({ workspace, kind, attempt, agent }) => {
+        const which = kind === 'work' ? (attempt > 1 ? `/${attempt}` : '') : `/${kind}`
+        return [workspace, oneLine(`${id}${which} (${agent})`)] as const
+      }),
+    ),
+  )
+}
+
 /** One line for each if there is room, else with the facts below. */
-export function entryLines(entries: readonly EntryView[], { width, paint }: Drawing): readonly string[] {
+export function entryLines(
+  entries: readonly EntryView[],
+  { width, paint }: Drawing,
+  names: WorkNames = NO_NAMES,
+): readonly string[] {
   const cells = entries.map(
     (entry): Row => [
       { text: String(entry.seq), tone: 'quiet' },
@@ -16,7 +36,8 @@ export function entryLines(entries: readonly EntryView[], { width, paint }: Draw
       { text: oneLine(entry.event_type), tone: 'strong' },
     ],
   )
-  const short = shortIds(entries.flatMap(idsOf))
+  const shortened = shortIds(entries.flatMap(idsOf))
+  const short = (id: string) => names.get(id) ?? shortened(id)
   const columns = [{ align: 'right' }, { optional: 2 }, { flexible: true, optional: 1 }, {}] as const
   const heads = grid(columns, cells, width, paint)
   const bare = grid(columns, cells, width)

@@ -7,5 +7,6 @@ export default verdict('approve', {
     ['parley approve', 'the only thing that is waiting, or the whole plan of the only waiting run'],
     ['parley approve run_k3f9qz', 'one plan of several'],
     ['parley approve gate_kkhydy', 'one gate'],
+    ['parley approve last --all', 'everything of the newest run that waits for a yes'],
   ],
 })

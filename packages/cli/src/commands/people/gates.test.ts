@@ -69,7 +69,7 @@ test('approve and reject ask the node which gate is meant, and answer that one',
 test('a run stands for its whole plan', async () => {
   const { node, answers } = gated(gateView(one, 'a'), gateView(one, 'b'))
   const ran = await parley(['approve'], { node })
-  expect(ran.out).toBe('Approved: a?\nApproved: b?\nWatch it: parley show run_01m7aaaaaa --follow\n')
+  expect(ran.out).toBe('Approved: a?\nApproved: b?\nWatch it: parley show run_aaaaaa --follow\n')
   expect(answers).toEqual([{ gate: one, decision: 'approve' }])
   const json = await parley(['approve', one, '--json'], { node })
   expect(JSON.parse(json.out)).toEqual({
@@ -79,14 +79,25 @@ test('a run stands for its whole plan', async () => {
   })
 })
 
+test('--all answers every gate that waits in a run, each by itself', async () => {
+  const merge = gateView(one, 'merge', { type: 'integration' })
+  const { node, answers } = gated(gateView(one, 'a'), merge)
+  const ran = await parley(['approve', one, '--all'], { node })
+  expect(ran.out).toContain('Approved: a?\nApproved: merge?\n')
+  expect(node.asked('/gates/find')).toEqual([{ name: one, kind: 'gate', all: true }])
+  expect(answers).toEqual([gateView(one, 'a'), merge].map(({ id }) => ({ gate: id, decision: 'approve' })))
+})
+
 test('what is not found, or not clear, is refused with what helps, and nothing is answered', async () => {
   expect(await parley(['approve', 'run_02'], gated(plan(one)))).toMatchObject({ code: 3 })
   const node = fakeNode({
-    '/gates/find': new CallError('ambiguous', 'It fits two.', { details: { gates: [plan(one).id, plan(two).id] } }),
+    '/gates/find': new CallError('ambiguous', 'It fits two.', {
+      details: { gates: [plan(one).id, plan(two).id], questions: ['plan?', 'more?'] },
+    }),
   })
   const ran = await parley(['approve', 'run_01'], { node })
   expect(ran.code).toBe(3)
-  expect(ran.err).toContain(`\n  ${plan(one).id}\n  ${plan(two).id}\n  next: `)
+  expect(ran.err).toContain('\n  gate_aaplan  plan?\n  gate_bbplan  more?\n  next: ')
 })
 
 test('a question takes a reply, a gate does not', async () => {
@@ -138,7 +149,7 @@ test('gates and escalations list what waits, or say that nothing does', async ()
   const both = gated(plan(one), questionView(two, 'scan', { deadline: at(60), fallback: 'reject' }))
   expect((await parley(['gates'], both)).out).toContain('plan?')
   expect((await parley(['gates'], both)).out).not.toContain('scan?')
-  expect((await parley(['escalations'], both)).out).toMatch(/scan\? +owner +reject in 1m00s/)
+  expect((await parley(['escalations'], both)).out).toMatch(/scan\? +owner +ends the work that asks in /)
   expect(JSON.parse((await parley(['gates', '--json'], both)).out).gates).toEqual([plan(one)])
   expect((await parley(['gates'], gated())).out).toBe('No gate is waiting for you.\n')
   expect((await parley(['escalations'], gated())).out).toBe('No question is waiting for you.\n')
@@ -167,8 +178,8 @@ test('the inbox is printed once without a terminal, and again after each change 
 
 test('on a terminal one is chosen by its number and answered', async () => {
   const { node, answers } = gated(plan(one), questionView(one, 'scan'))
-  const typed = ['9', '2', 'The upper one', '1', 'a', '1', 'l', 'q']
-  const terminal = new FakeTerminal({ interactive: true, answers: typed })
+  const keys = ['9', '2', 'r', 'The upper one\r', '1', 'l', '\r', 'y', 'q']
+  const terminal = new FakeTerminal({ interactive: true, keys })
   expect((await parley(['inbox'], { node, terminal })).code).toBe(0)
   expect(answers).toEqual([
     { question: questionView(one, 'scan').id, answer: 'envelope', text: 'The upper one' },
@@ -181,10 +192,10 @@ test('an answer that comes too late, or is not allowed, is told and the inbox st
     '/gates/watch': watching(plan(one)),
     '/gates/respond': new CallError('not_found', 'gone'),
   })
-  const terminal = new FakeTerminal({ interactive: true, answers: ['1', 'a', 'q'] })
+  const terminal = new FakeTerminal({ interactive: true, keys: ['1', 'y', 'q'] })
   const ran = await parley(['inbox'], { node, terminal })
   expect(ran.code).toBe(0)
-  expect(ran.err).toContain('Somebody else has already answered.')
+  expect(ran.out).toContain('Somebody else has already answered.')
 })
 
 test('words, suspension, budgets and users reach the node', async () => {

@@ -126,7 +126,7 @@ test('apply asks nobody where nothing runs by itself, and says how it is taken b
   const { code, out } = await parley(['apply'], { node, cwd: '/projects/house' })
   expect(code).toBe(0)
   expect(out).toBe(
-    `Applied run_01m7aaaaaa on main: 2 files, commit bbbbbbbbbb.\nlook    git show bbbbbbbbbb\nback    parley undo run_01m7aaaaaa\n`,
+    `Applied run_aaaaaa on main: 2 files, commit bbbbbbbbbb.\nlook    git show bbbbbbbbbb\nback    parley undo run_aaaaaa\n`,
   )
   expect(node.asked('/results/apply')).toEqual([
     { run: 'last', folder: '/projects/house', how: 'squash', check: true },
@@ -169,9 +169,9 @@ test('files in the way are listed with what to do', async () => {
 })
 
 test.each([
-  ['back', 'Took back run_01m7aaaaaa: main is at bbbbbbbbbb again, 1 file.'],
-  ['commit', 'Took back run_01m7aaaaaa by a new commit on main, bbbbbbbbbb: 1 file.'],
-  ['files', 'Unstaged the changes of run_01m7aaaaaa: 1 file.'],
+  ['back', 'Took back run_aaaaaa: main is at bbbbbbbbbb again, 1 file.'],
+  ['commit', 'Took back run_aaaaaa by a new commit on main, bbbbbbbbbb: 1 file.'],
+  ['files', 'Unstaged the changes of run_aaaaaa: 1 file.'],
 ] as const)('undo says what it did: %s', async (how, line) => {
   const view = { run, how, folder: '/p', branch: 'main', from: base, to: commit, already: false, files: ['a'] }
   const { out } = await parley(['undo'], { node: fakeNode({ '/results/undo': view }), cwd: '/p' })
