@@ -3,9 +3,9 @@ import { type Context, command } from '../../command.ts'
 import { EXIT } from '../../exit.ts'
 import { Failure } from '../../failure.ts'
 import { SLOW } from '../../limits.ts'
-import { ask, choose } from '../../live/gate.ts'
+import { askKey } from '../../live/ask-key.ts'
 import type { AppliedView } from '../../node/views.ts'
-import { print, printLines, remark } from '../../output.ts'
+import { isAttended, print, printLines, remark } from '../../output.ts'
 import { plural, shortHash, shortId } from '../../render/format.ts'
 import { oneLine } from '../../render/text.ts'
 import { LAST, RUN } from '../words.ts'
@@ -22,7 +22,7 @@ export default command({
   },
   examples: [
     ['parley apply', 'the newest run, as one commit on this branch'],
-    ['parley apply run_01m7 --merge', 'with the commits of its tasks'],
+    ['parley apply run_k3f9qz --merge', 'with the commits of its tasks'],
     ['parley apply --patch', 'staged, to be looked at and committed by hand'],
   ],
   async run(context, { flags, words }) {
@@ -46,8 +46,8 @@ export default command({
 /** Nobody is asked where nothing is run by itself: `parley undo` takes all of it back. */
 async function agreed(context: Context, seen: AppliedView): Promise<boolean> {
   if (seen.notable.length === 0) return true
-  const { terminal, global } = context
-  if (!terminal.interactive || global.json)
+  const { terminal } = context
+  if (!isAttended(context))
     throw new Failure('unconfirmed', 'The result changes files that other programs run.', {
       why: 'There is no terminal to ask on, and --yes was not given.',
       next: [`parley diff ${shortId(seen.run)} shows them.`, 'With --yes it is applied all the same.'],
@@ -57,9 +57,12 @@ async function agreed(context: Context, seen: AppliedView): Promise<boolean> {
     terminal.paint('warning', 'Other programs run what this changes:'),
     ...notableLines(seen).map(each => `  ${each}`),
   ])
-  const word = await choose(['yes', 'no'], () => ask(context, 'Apply it? [y]es, [n]o: '))
-  if (word !== 'yes') remark(context, `Nothing was changed. parley diff ${shortId(seen.run)} shows it.`)
-  return word === 'yes'
+  const agrees = await askKey(context, 'Apply it?', [
+    { key: 'y', label: 'apply', help: 'one commit on your branch', gives: { answer: true } },
+    { key: 'n', label: 'leave it', help: 'nothing is changed', gives: { answer: false } },
+  ])
+  if (!agrees) remark(context, `Nothing was changed. parley diff ${shortId(seen.run)} shows it.`)
+  return agrees === true
 }
 
 const KINDS = { hook: 'git hook', ci: 'CI', script: 'package scripts', settings: 'settings' } as const

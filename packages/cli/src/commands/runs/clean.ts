@@ -21,7 +21,7 @@ export default command({
   examples: [
     ['parley clean --dry-run', 'what would go'],
     ['parley clean --older-than 24h', 'everything that ended more than a day ago'],
-    ['parley clean run_01m7 --force', 'one run with its branch, merged or not'],
+    ['parley clean run_k3f9qz --force', 'one run with its branch, merged or not'],
   ],
   async run(context, { flags, words }) {
     const dry = flags['dry-run']

@@ -20,7 +20,7 @@ export default command({
   examples: [
     ['parley diff', 'what the newest run changed'],
     ['parley diff last docs', 'the work of one task, before you approve its merge'],
-    ['parley diff run_01m7 --stat', 'only the files'],
+    ['parley diff run_k3f9qz --stat', 'only the files'],
   ],
   async run(context, { flags, words }) {
     const { terminal, global } = context

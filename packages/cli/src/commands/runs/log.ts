@@ -18,7 +18,7 @@ export default command({
   },
   examples: [
     ['parley log docs -f', 'what the agent of `docs` is doing now'],
-    ['parley log docs --run run_01m7', 'all that was said about it'],
+    ['parley log docs --run run_k3f9qz', 'all that was said about it'],
   ],
   async run(context, { flags, words }) {
     const { run, tasks, started } = await context.api.runs.show({ run: flags.run ?? LAST })

@@ -147,11 +147,11 @@ test('apply names what other programs run, and asks; without a terminal it needs
   expect(refused.err).toContain('package scripts: package.json (test)')
   expect(refused.err).toContain('--yes')
   const no = applying(view)
-  const terminal = new FakeTerminal({ interactive: true, answers: ['n'] })
+  const terminal = new FakeTerminal({ interactive: true, keys: ['n'] })
   const turned = await parley(['apply'], { node: no, terminal })
   expect([turned.code, no.asked('/results/apply').length]).toEqual([5, 1])
   expect(turned.out).toContain('package scripts: package.json (test)')
-  for (const around of [{ args: ['--yes'] }, { terminal: new FakeTerminal({ interactive: true, answers: ['y'] }) }]) {
+  for (const around of [{ args: ['--yes'] }, { terminal: new FakeTerminal({ interactive: true, keys: ['y'] }) }]) {
     const yes = applying(view)
     const done = await parley(['apply', ...('args' in around ? around.args : [])], { node: yes, ...around })
     expect([done.code, yes.asked('/results/apply')[1]?.accept]).toEqual([0, true])

@@ -13,7 +13,7 @@ export default command({
   flags: { 'dry-run': { summary: 'Only say what would be done' } },
   examples: [
     ['parley undo', 'what was applied last'],
-    ['parley undo run_01m7', 'the result of this run'],
+    ['parley undo run_k3f9qz', 'the result of this run'],
   ],
   async run(context, { flags, words }) {
     const dry = flags['dry-run']
