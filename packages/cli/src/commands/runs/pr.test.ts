@@ -92,7 +92,7 @@ test('without gh, or with a branch that is not on the remote, the text is printe
   const made = gh()
   const not = await pr()
   expect([not.code, pushed(), made()]).toEqual([0, false, undefined])
-  expect(not.err).toContain('parley pr run_01m7aaaaaa --push')
+  expect(not.err).toContain('parley pr run_aaaaaa --push')
   expect((await pr('--print', '--push')).err).toBe('')
   expect(pushed()).toBe(false)
 })

@@ -226,7 +226,7 @@ test('clean says what goes, what stays and why', async () => {
   const node = fakeNode({ '/results/clean': async ({ check }) => ({ runs: check ? runs : [] }) })
   const { out } = await parley(['clean', '--dry-run', '--older-than', '7d'], { node })
   expect(out.split('\n')).toEqual([
-    'run_01m7aaaaaa  branch parley/tidy would be removed',
+    'run_aaaaaa  branch parley/tidy would be removed',
     '  stays   branch parley/own, commit bbbbbbbbbb: somebody has worked on it',
     '  stays   kept work, commit bbbbbbbbbb: nothing else has its commits; --force removes it',
     '',
