@@ -179,7 +179,7 @@ function headOf({ message }: Failure): string {
   return /^.{0,300}? cannot be used\.(?= )/.exec(message)?.[0] ?? message
 }
 
-/** The candidates for an ambiguous id, with what each is about where that is known, or the files that are in the way. */
+/** The candidates for an ambiguous id, with what each is about if that is known, or the files that are in the way. */
 function listed({ code, details }: Failure): readonly string[] {
   if (code !== 'ambiguous') return texts(details.files).map(oneLine)
   const ids = texts(details.runs ?? details.gates)
