@@ -38,6 +38,8 @@ export const agentLimits = {
   killRounds: 100,
   /** Ancestors of a process that are looked at. */
   ancestors: 256,
+  /** Milliseconds from now within which a service can work again: what names a later time is not believed. */
+  resetMs: 32 * 24 * 60 * 60_000,
   /** Processes that are looked at before other work gets a turn. */
   processesPerSlice: 16,
   /** Characters of a secret value below which it is too common to be hidden in output. */

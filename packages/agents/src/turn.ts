@@ -12,6 +12,7 @@ import {
   type Usage,
 } from '@parley/core'
 import type { MeteredAdapter, MeteredResult } from './metering.ts'
+import type { Outage } from './outage/outage.ts'
 
 export interface Turn {
   /** Its signal fires when the caller aborts and when the adapter is closed. */
@@ -97,10 +98,11 @@ export function failed(error: ParleyError, usage: Usage = {}): TurnResult {
   return { outcome: 'failed', error, usage }
 }
 
-export function aborted(reason: unknown, usage: Usage = {}): TurnResult {
+/** `outage`: its service did not work when it was ended. */
+export function aborted(reason: unknown, usage: Usage = {}, outage?: Outage): TurnResult {
   const known = reason instanceof ParleyError ? reason : undefined
   const message = known ? `The turn was ended: ${known.message}` : 'The turn was ended before it was done.'
-  const details = known ? { reason: known.code } : {}
+  const details = { ...(known && { reason: known.code }), ...(outage && { outage }) }
   return failed(new ParleyError('aborted', message, { details, cause: reason }), usage)
 }
 

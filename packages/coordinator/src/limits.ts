@@ -86,6 +86,8 @@ export const coordinatorDefaults = {
   degradedLook: 50,
   /** Milliseconds between two views that a follower gets. */
   viewInterval: 100,
+  /** Milliseconds that the service of an agent may refuse to work before its fallback takes over. */
+  patienceMs: 12_000,
   /** Milliseconds between two reports of what a turn has used. */
   meterInterval: 1_000,
   /** Milliseconds after which what waits is looked at again, whatever was heard. */

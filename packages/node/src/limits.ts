@@ -87,6 +87,8 @@ export const nodeLimits = {
   /** Characters of a reply to an agent's question. */
   replyLength: 16_384,
   pathLength: 4_096,
+  /** Agents that are known to be away, for each set of settings and credentials. */
+  awayAgents: 256,
   /** Variables of a caller's environment that come with a run. */
   environmentVariables: 512,
   /** Characters of all of them, names included. */

@@ -17,6 +17,7 @@ import type { StoragePolicy } from '@parley/kernel'
 import { ALP_ORIGIN } from '@parley/link'
 import { openTrail, profileSigner, type Trail } from '@parley/trail'
 import { agentAdapter } from './agents/adapter.ts'
+import { AwayAgents } from './agents/away.ts'
 import { agentDirectory } from './agents/directory.ts'
 import { liveDailyUsd } from './config/live-daily-usd.ts'
 import type { Config } from './config/load.ts'
@@ -126,7 +127,8 @@ export class Node {
       const link = new NodeLink({ config, env, clock, spending, owner: ownerPrincipal(), log })
       open.push(() => link.close())
       const { functions = {} } = options
-      const host = { clock, env, bin, tokens: paths.tokens, peers: link, functions, spending }
+      const away = new AwayAgents(clock)
+      const host = { clock, env, bin, tokens: paths.tokens, peers: link, functions, spending, away }
       const conduct = options.conduct ?? (given => Coordinator.open(given))
       const coordinator = await orDamagedRuns(conduct, log, {
         trail,
@@ -146,7 +148,9 @@ export class Node {
         log: (level, message, facts) => log[level](message, facts),
       })
       open.push(() => coordinator.close())
-      return ok(await Node.#listen({ ...options, env, bin, clock, spending, link, machine }, trail, coordinator, open))
+      return ok(
+        await Node.#listen({ ...options, env, bin, clock, spending, link, machine, away }, trail, coordinator, open),
+      )
     } catch (thrown) {
       for (const close of open.toReversed()) await close().catch(cause => log.error('closing failed', { cause }))
       return err(startError(paths, thrown, machine?.held))
@@ -161,6 +165,7 @@ export class Node {
       readonly spending: Spending
       readonly link: NodeLink
       readonly machine: Machine
+      readonly away: AwayAgents
     },
     trail: Trail,
     coordinator: Coordination,
@@ -172,7 +177,7 @@ export class Node {
     const owner = ownerPrincipal()
     const pinned = (peer: string) => link.isPinned(peer)
     const { functions = {} } = options
-    const agents = agentDirectory({ config, env, pinned, functions })
+    const agents = agentDirectory({ config, env, pinned, functions, away: options.away })
     const programs = { path: env.PATH ?? '', bin: options.bin, pinned, functions }
     let node: Node | undefined
     // The operations speak of the node. It is there before the owner's first call; a peer may be earlier.

@@ -1,12 +1,14 @@
 // The `command` adapter: a turn is one run of a program in the workspace's folder.
 
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, isAbsolute, join, resolve } from 'node:path'
 import { assertNever, type Clock, durationMs, ParleyError, SystemClock, type TurnResult } from '@parley/core'
 import { agentDefaults, agentLimits } from '../limits.ts'
 import { borrowed } from '../logins.ts'
 import type { MeteredAdapter } from '../metering.ts'
+import { type Outage, outageText } from '../outage/outage.ts'
+import { Patience } from '../outage/patience.ts'
 import { presets } from '../presets.ts'
 import { turnMarker } from '../processes.ts'
 import { aborted, failed, makeAdapter, type Turn, type TurnEnd } from '../turn.ts'
@@ -146,12 +148,15 @@ async function runProgramOf(
   const { preset } = agent.plan
   const environment = { ...own, ...(preset && borrowed(preset.name, own)) }
   const log = agent.log === undefined ? undefined : await openLog(agent.log)
+  const patience = new Patience(agent.clock, input.patienceMs)
   const output = new AgentOutput({
     output: agent.plan.output,
     clock: agent.clock,
     emit,
     log: log?.line,
     hide: secretHider({ ...environment, ...(input.token !== undefined && { PARLEY_TOKEN: input.token }) }),
+    folders: [folder, await realpath(folder).catch(() => folder)].toSorted((a, b) => b.length - a.length),
+    patience,
   })
   const { command } = agent.plan
   const parts = preset ? preset.command({ wired: inside.wired, session }) : command
@@ -164,19 +169,20 @@ async function runProgramOf(
     grace: agent.grace,
     timeoutMs: agent.plan.timeoutMs,
     maxOutput: agent.plan.maxOutput,
-    signal,
+    signal: AbortSignal.any([signal, patience.signal]),
     stdout: bytes => output.stdout(bytes),
     stderr: bytes => output.stderr(bytes),
     ...(agent.plan.prompt === 'stdin' && { input: preset ? presets[preset.name].input(prompt) : prompt }),
   }
   const end = await runProgram(run)
+  patience.calm()
   const said = output.end()
   await log?.end()
   if (end.cause === 'start')
     return { result: failed(startError(agent.name, run.command[0], end.error)), outputBytes: 0 }
   const { outputBytes } = end
   const result = resultOf(agent, turn, end, said, basename(run.command[0]))
-  const refused = resumed && end.cause === 'exit' && result.outcome === 'failed' && said.idle
+  const refused = resumed && end.cause === 'exit' && result.outcome === 'failed' && said.idle && !said.outage
   if (refused) return { result, outputBytes, refused: said.failed ?? (said.lastWords || 'it did not say why') }
   tellLeftovers(turn, end)
   return {
@@ -210,10 +216,14 @@ function resultOf(
   const who = `The agent ${agent.name} (${program})`
   switch (end.cause) {
     case 'aborted':
-      return aborted(turn.input.signal.reason, usage)
+      if (said.refused && !turn.input.signal.aborted) return gaveUp(who, said.refused, said)
+      return aborted(turn.input.signal.reason, usage, said.refused)
     case 'timeout': {
       const message = `${who} was not done after ${agent.plan.timeoutMs} ms and was ended. If it needs longer, raise its \`timeout\`.`
-      return failed(new ParleyError('timeout', message, { retryable: true, details: { stderr } }), usage)
+      return failed(
+        new ParleyError('timeout', message, { retryable: true, details: { stderr, ...given(said.refused) } }),
+        usage,
+      )
     }
     case 'output_limit': {
       const message = `${who} printed more than ${agent.plan.maxOutput} bytes and was ended. Let it print less, or raise its \`max_output\`.`
@@ -235,17 +245,27 @@ function resultOf(
     const how = signal === null ? `ended with exit code ${exitCode}` : `was ended by ${signal}`
     const message = `${who} ${how}${words === '' ? '.' : `: ${words}`}`
     const output = said.text.slice(-agentLimits.stderrBytes)
-    const details = { exitCode, signal, stderr, output, ...reported }
+    const details = { exitCode, signal, stderr, output, ...reported, ...given(said.outage) }
     return failed(new ParleyError('exit_nonzero', message, { details }), usage)
   }
   if (said.failed !== undefined)
     return failed(
       new ParleyError('agent_error', `${who} says that it failed: ${words}`, {
-        details: { stderr, ...reported },
+        details: { stderr, ...reported, ...given(said.outage) },
       }),
       usage,
     )
   return { outcome: 'complete', text: said.text, usage }
+}
+
+function given(outage: Outage | undefined): { readonly outage?: Outage } {
+  return outage === undefined ? {} : { outage }
+}
+
+/** Somebody else can take over. */
+function gaveUp(who: string, outage: Outage, { stderr, usage }: OutputEnd): TurnResult {
+  const message = `${who} was ended: ${outageText(outage)}.`
+  return failed(new ParleyError('agent_unavailable', message, { retryable: true, details: { stderr, outage } }), usage)
 }
 
 function tellLeftovers({ emit }: Turn, { leftBehind, left }: Exclude<ProgramEnd, { cause: 'start' }>): void {

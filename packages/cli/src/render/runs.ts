@@ -205,7 +205,10 @@ export function agentsTable(agents: readonly AgentView[], drawing: Drawing): rea
       { header: 'SOURCE', optional: 3, of: agent => `${agent.source}${agent.default ? ', default' : ''}` },
       {
         header: 'FOUND',
-        of: ({ found }) => (found ? { text: 'yes', tone: 'good' } : { text: 'no', tone: 'quiet' }),
+        of: ({ found, away }) => {
+          if (away) return { text: `yes, but ${away.text}`, tone: 'warning' }
+          return found ? { text: 'yes', tone: 'good' } : { text: 'no', tone: 'quiet' }
+        },
       },
       { header: 'VERSION', optional: 2, of: ({ version = '' }) => oneLine(version) },
       { header: 'NEEDS', flexible: true, optional: 1, of: agent => oneLine(needsOf(agent)) },

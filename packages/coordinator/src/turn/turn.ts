@@ -1,4 +1,5 @@
 // One turn of an agent: its input, its output and usage meanwhile, its budget and time. It can be ended from outside.
+import { outageIn } from '@parley/agents'
 import {
   type AgentAdapter,
   asParleyError,
@@ -15,6 +16,7 @@ import {
 } from '@parley/core'
 import { coordinatorDefaults } from '../limits.ts'
 import type { Judgement } from '../merge/verdict.ts'
+import { nextFallback } from '../plan/task-agent.ts'
 import type { TurnRecord } from '../projection/projected.ts'
 import type { RunAtWork } from '../run/run-parts.ts'
 import { nameOf } from './identities.ts'
@@ -129,6 +131,7 @@ export class Turn {
       token: token(workspace, this.epoch),
       ...(session !== undefined && { session }),
       ...(budget && { budget }),
+      ...(this.#replaceable && { patienceMs: coordinatorDefaults.patienceMs }),
     }
     return this.#taken(async () => {
       const adapter = this.#host.adapter(own, task, projection.agentConfig(nameOf(own.agent)))
@@ -167,11 +170,23 @@ export class Turn {
     try {
       const result = await take()
       const why: unknown = signal.reason
+      if (result.outcome !== 'failed' || !(why instanceof ParleyError)) return result
       // What the adapter calls aborted was a deadline, if that is why it was told to stop.
-      return result.outcome === 'failed' && why instanceof ParleyError ? { ...result, error: why } : result
+      const { code, message, retryable, details } = why
+      const outage = outageIn(result.error)
+      const error = outage ? new ParleyError(code, message, { retryable, details: { ...details, outage } }) : why
+      return { ...result, error }
     } catch (cause) {
       return { outcome: 'failed', error: asParleyError(cause), usage: {} }
     }
+  }
+
+  /** Somebody else can take over from an agent that cannot work. */
+  get #replaceable(): boolean {
+    const { workspace, task, facts } = this.#record
+    const seen = this.#host.projection.workspaces.get(workspace)
+    const handsOver = facts.kind === 'work' || facts.kind === 'review'
+    return handsOver && seen !== undefined && nextFallback(seen, task) !== undefined
   }
 
   async #budget(): Promise<TurnBudget | undefined> {

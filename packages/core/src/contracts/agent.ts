@@ -49,6 +49,11 @@ export interface TurnInput {
   /** Lets the agent act inside its workspace. Never logged or in an environment: a process gets it in a file. */
   readonly token?: string
   readonly budget?: TurnBudget
+  /**
+   * Milliseconds that the service behind the agent may refuse to work before the turn ends: somebody else can take over.
+   * Without it the agent decides how often it tries.
+   */
+  readonly patienceMs?: number
   readonly deadline?: Ticks
   /** Fires on abort, deadline and shutdown; its reason is a ParleyError. */
   readonly signal: AbortSignal

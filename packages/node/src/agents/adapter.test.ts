@@ -6,6 +6,7 @@ import { type AgentSettings, type RunId, refuse, SystemClock, unwrap, type Works
 import { expect, onTestFinished, test } from 'vitest'
 import type { Environment } from '../profile/paths.ts'
 import { agentAdapter } from './adapter.ts'
+import { AwayAgents } from './away.ts'
 import { readTeam } from './team-files.ts'
 
 interface Around {
@@ -33,6 +34,7 @@ function adapted(agent: AgentSettings, { base, env = process.env, caller }: Arou
       functions: { greet: ({ prompt }) => `hello, ${prompt}`, hang: () => new Promise(() => undefined) },
       peers: { client: none, target: none },
       spending: { ledgered: each => each },
+      away: new AwayAgents(new SystemClock()),
     },
   )
   onTestFinished(() => adapter.close())

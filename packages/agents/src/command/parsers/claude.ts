@@ -4,6 +4,7 @@
 import type { Usage } from '@parley/core'
 import { agentLimits } from '../../limits.ts'
 import { sumUsage, usageOf } from '../../metering.ts'
+import type { OutageReason, Refusal } from '../../outage/outage.ts'
 import {
   arrayOf,
   byType,
@@ -13,6 +14,7 @@ import {
   isObject,
   type JsonObject,
   naming,
+  numberOf,
   objectOf,
   type Parser,
   type Report,
@@ -23,11 +25,38 @@ import { OpenTools } from './tools.ts'
 export function claudeParser(report: Report): Parser {
   const tools = new OpenTools(report)
   const messages = new MessageUsage()
+  /** Of a subscription whose limit is reached. */
+  let resetsAt: unknown
+
+  const refused = (line: JsonObject, more: Refusal) => {
+    const reason = typeof line.error === 'string' ? REASONS.get(line.error) : undefined
+    report.refused({ reason, resetsAt, ...more })
+  }
+
+  const system = (line: JsonObject) => {
+    if (line.subtype !== 'api_retry') return
+    const retry = {
+      attempt: numberOf(line.attempt),
+      of: numberOf(line.max_retries),
+      delayMs: numberOf(line.retry_delay_ms),
+    }
+    refused(line, { status: numberOf(line.error_status), retry })
+  }
+
+  const limits = (line: JsonObject) => {
+    const info = objectOf(line.rate_limit_info)
+    resetsAt = info.status === 'rejected' && info.isUsingOverage !== true ? info.resetsAt : undefined
+  }
 
   const assistant = (line: JsonObject) => {
     const message = objectOf(line.message)
     // What a sub-agent says is not the turn's answer.
     const own = line.parent_tool_use_id === null || line.parent_tool_use_id === undefined
+    if (line.is_api_error_message === true) {
+      const said = blocksOf(message.content).map(({ text }) => textOf(text))
+      refused(line, { status: numberOf(line.api_error_status), message: said.find(Boolean) })
+      return
+    }
     for (const block of blocksOf(message.content)) {
       const text = textOf(block.text)
       const thought = textOf(block.thinking)
@@ -56,13 +85,28 @@ export function claudeParser(report: Report): Parser {
       return
     }
     const subtype = textOf(line.subtype)
-    report.failed(
-      text ?? errorText(line.error) ?? arrayOf(line.errors).map(errorText).find(Boolean) ?? subtype ?? 'no reason',
-    )
+    const why =
+      text ?? errorText(line.error) ?? arrayOf(line.errors).map(errorText).find(Boolean) ?? subtype ?? 'no reason'
+    const status = numberOf(line.api_error_status)
+    if (status !== undefined) report.refused({ status, message: why, resetsAt })
+    report.failed(why)
   }
 
-  return naming(report, 'session_id', byType({ assistant, user: results, result }))
+  return naming(report, 'session_id', byType({ assistant, user: results, result, system, rate_limit_event: limits }))
 }
+
+/** Its own names of errors. */
+const REASONS: ReadonlyMap<string, OutageReason> = new Map([
+  ['authentication_failed', 'account'],
+  ['oauth_org_not_allowed', 'account'],
+  ['account_on_hold', 'account'],
+  ['verification_required', 'account'],
+  ['cloud_credential_error', 'account'],
+  ['billing_error', 'credit'],
+  ['rate_limit', 'quota'],
+  ['overloaded', 'overloaded'],
+  ['server_error', 'service'],
+])
 
 function blocksOf(content: unknown): readonly JsonObject[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]

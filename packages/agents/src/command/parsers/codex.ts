@@ -1,6 +1,7 @@
 // `codex exec --json`: thread, turn and item events, one on each line.
 
 import { usageOf } from '../../metering.ts'
+import { retryInLine } from '../../outage/wordings.ts'
 import {
   arrayOf,
   byType,
@@ -27,9 +28,13 @@ export function codexParser(report: Report): Parser {
       report.failed(reasonOf(line.error))
     },
     // It retries after some of them: whether the turn failed is said by `turn.failed` and the exit code.
-    error: line => report.notice(noticeOf(line)),
+    error: line => refused(report, noticeOf(line)),
   })
   return naming(report, 'thread_id', parser)
+}
+
+function refused(report: Report, message: string): void {
+  report.refused(retryInLine('codex', message) ?? { message })
 }
 
 function item(report: Report, it: JsonObject, done: boolean): void {
@@ -61,7 +66,7 @@ function item(report: Report, it: JsonObject, done: boolean): void {
       tool('web search', textOf(it.query))
       return
     case 'error':
-      if (done) report.notice(noticeOf(it))
+      if (done) refused(report, noticeOf(it))
   }
 }
 

@@ -33,7 +33,7 @@ export function geminiParser(report: Report): Parser {
     },
     tool_result: ({ tool_id, status, error }) => tools.end(tool_id, status === 'error', errorText(error)),
     // Warnings and errors after which it goes on; the last word is the result's.
-    error: line => report.notice(noticeOf(line)),
+    error: line => report.refused({ message: noticeOf(line) }),
     result: line => {
       report.endMessage()
       if (isObject(line.stats)) report.usage(stats(line.stats))

@@ -9,6 +9,7 @@ import {
   inputSummary,
   type JsonObject,
   naming,
+  numberOf,
   objectOf,
   type Parser,
   type Report,
@@ -49,7 +50,13 @@ export function opencodeParser(report: Report): Parser {
       total = sumUsage(total, step(objectOf(line.part)))
       report.usage(total)
     },
-    error: line => report.failed(reasonOf(line.error)),
+    error: ({ error }) => {
+      const { name, data } = objectOf(error)
+      const status = numberOf(objectOf(data).statusCode)
+      const reason = name === 'ProviderAuthError' ? 'account' : undefined
+      report.refused({ reason, status, message: errorText(error) })
+      report.failed(reasonOf(error))
+    },
   })
   return naming(report, 'sessionID', parser)
 }

@@ -2,6 +2,7 @@
 // from programs of others, in versions that nobody here has seen: what is not understood is left out, never an error.
 
 import type { TurnEvent, Usage } from '@parley/core'
+import type { Refusal } from '../../outage/outage.ts'
 
 export const parserNames = ['json-lines', 'claude', 'codex', 'gemini', 'opencode', 'qwen'] as const
 export type ParserName = (typeof parserNames)[number]
@@ -22,6 +23,8 @@ export interface Report {
   usage(total: Usage): void
   result(text: string): void
   blocked(reason: string): void
+  /** The service behind the agent does not work; the agent may try again by itself. */
+  refused(refusal: Refusal): void
   /** The agent itself says that it failed. */
   failed(message: string): void
   /** The program's own conversation. */
@@ -48,6 +51,10 @@ export function arrayOf(value: unknown): readonly unknown[] {
 /** Text that is not blank. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined
+}
+
+export function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined
 }
 
 /** Anything that is not a number counts as 0. */
