@@ -104,7 +104,7 @@ const expected: { readonly [Name in PresetName]: Expected } = {
     ],
   },
   opencode: {
-    args: ['run', '--format', 'json', '--model', 'm1', '--x'],
+    args: ['run', '--format', 'json', '--print-logs', '--log-level', 'ERROR', '--model', 'm1', '--x'],
     text: 'The README is fixed.\nNothing else was touched.',
     usage: { tokensIn: 38_263, tokensOut: 259, tokensCached: 37_944, usd: 0.03 },
     key: 'OPENROUTER_API_KEY',

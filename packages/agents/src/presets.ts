@@ -101,7 +101,8 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
   },
   opencode: {
     // Edits inside the folder are allowed unless its own configuration says otherwise; what would be asked is refused.
-    args: ['run', '--format', 'json'],
+    // Its retries are in its log alone, which nothing else is read from.
+    args: ['run', '--format', 'json', '--print-logs', '--log-level', 'ERROR'],
     input: led,
     resume: '--session',
     pass: ['OPENCODE_CONFIG', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME'],

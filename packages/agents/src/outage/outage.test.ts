@@ -143,6 +143,16 @@ const cases: readonly (Printed & { readonly text: string })[] = [
     text: 'it has no credit left (400)',
   },
   {
+    output: 'opencode',
+    err: 'timestamp=2026-11-19T17:25:53.789Z level=ERROR run=dae58d5e message="stream error" providerID=anthropic small=false agent=build error.error="AI_APICallError: This request would exceed your organization’s rate limit of 30,000 input tokens per minute."\n',
+    text: 'it has no quota left',
+  },
+  {
+    output: 'opencode',
+    err: 'timestamp=2026-11-19T17:25:53.308Z level=ERROR run=707639a2 message="stream error" providerID=anthropic small=false agent=build error.error="AI_APICallError: Internal server error"\n',
+    text: 'its service fails',
+  },
+  {
     output: 'gemini',
     out: [ofGemini(400, 'API key not valid. Please pass a valid API key.')],
     text: 'it is not logged in',

@@ -88,6 +88,24 @@ const tables: { readonly [Program in OutputName]?: ProgramWords } = {
     ends: [
       { says: /Incorrect API key provided|invalid x-api-key/i, reason: 'account', from: 'OpenAI and Anthropic API' },
       { says: /credit balance is too low/i, reason: 'credit', from: 'Anthropic API, HTTP 400' },
+      { says: /exceeded your current quota/i, reason: 'credit', from: 'OpenAI API, insufficient_quota' },
+      { says: /AI_\w+: .*rate limit/i, reason: 'quota', from: 'opencode 1.18.33, HTTP 429 of the vendors' },
+      {
+        says: /AI_\w+: .*overloaded/i,
+        reason: 'overloaded',
+        from: 'opencode 1.18.33, HTTP 503 and 529 of the vendors',
+      },
+      {
+        says: /AI_\w+: .*(internal server error|server had an error)/i,
+        reason: 'service',
+        from: 'opencode 1.18.33, HTTP 500 of the vendors',
+      },
+    ],
+    retries: [
+      {
+        says: /level=ERROR .*message="stream error" .*small=false .*error\.error="(?<message>[^"]*)"/,
+        from: 'opencode 1.18.33 with --print-logs, which prints nothing else about it',
+      },
     ],
   },
   qwen: {

@@ -12,6 +12,7 @@ test('an agent that is away until a time is not asked before, with the same acco
   const agent: AgentAdapter = {
     name: 'a',
     kind: 'command',
+    reach: { folder: true },
     takeTurn: async () => {
       turns++
       const error = new ParleyError('exit_nonzero', 'no', {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ManualClock, type TurnEvent } from '@parley/core'
 import { expect, test } from 'vitest'
+import { Patience } from '../../outage/patience.ts'
 import { type PresetName, presetNames } from '../../presets.ts'
 import { AgentOutput } from '../output.ts'
 
@@ -11,11 +12,14 @@ function read(name: PresetName, turn: string) {
   const file = readFileSync(join(import.meta.dirname, 'fixtures', `${name}-${turn}.txt`), 'utf8')
   const [out = '', err = ''] = file.split('--- standard error\n')
   const events: TurnEvent[] = []
+  const clock = new ManualClock()
   const output = new AgentOutput({
     output: name,
-    clock: new ManualClock(),
+    clock,
     emit: event => events.push(event),
     hide: text => text,
+    folders: [],
+    patience: new Patience(clock, undefined),
   })
   output.stdout(Buffer.from(out))
   output.stderr(Buffer.from(err))
