@@ -1,4 +1,5 @@
-// Agents whose service said when it works again: they are not asked before. In memory: after a restart each is asked once.
+// Agents whose service said when it works again: they are not asked before. Kept in memory: after a restart each is
+// asked once.
 import { createHash } from 'node:crypto'
 import { type Outage, outageIn, outageText } from '@parley/agents'
 import {
