@@ -50,8 +50,8 @@ export interface TurnInput {
   readonly token?: string
   readonly budget?: TurnBudget
   /**
-   * Milliseconds that the service behind the agent may refuse to work before the turn ends, since somebody else can take
-   * over. Without it the agent decides how often it tries.
+   * Milliseconds that the service behind the agent may refuse to work before the turn ends, since somebody else can
+   * take over. Without it the agent decides how often it tries.
    */
   readonly patienceMs?: number
   readonly deadline?: Ticks
