@@ -16,6 +16,7 @@ import type { Drawing } from '../render/tasks.ts'
 import { oneLine, wrap } from '../render/text.ts'
 import { gateKey, leftHeld, steadyViews } from './follow.ts'
 import { answerGate, type GateAnswer, type GateChoice, gateDetails, gatePrompt, untilLines } from './gate.ts'
+import { type GateWork, gateWork } from './gate-work.ts'
 import { type Notify, notifier } from './notify.ts'
 import { type Option, Prompt } from './prompt.ts'
 import { Screen } from './screen.ts'
@@ -39,7 +40,12 @@ export function isPlan({ type }: GateView, { tasks }: RunView): boolean {
 
 type Leaving = 'leave' | 'abort' | 'stay'
 
-type AskedGate = { readonly about: 'gate'; gate: GateView; readonly prompt: Prompt<GateAnswer> }
+type AskedGate = {
+  readonly about: 'gate'
+  gate: GateView
+  readonly prompt: Prompt<GateAnswer>
+  readonly work?: GateWork
+}
 type Asked = AskedGate | { readonly about: 'leaving'; readonly prompt: Prompt<Leaving> }
 
 export class Attendance {
@@ -151,7 +157,8 @@ export class Attendance {
     if (!gate) return
     const alike = () => this.#open.filter(({ type }) => type === gate.type)
     if (!isPlan(gate, view)) {
-      const asked: AskedGate = { about: 'gate', gate, prompt: gatePrompt(gate, alike, () => asked.gate) }
+      const work = gateWork(this.#api, gate, () => this.#screen.changed())
+      const asked: AskedGate = { about: 'gate', gate, work, prompt: gatePrompt(gate, alike, () => asked.gate, work) }
       this.#ask(asked)
     } else if (this.#options.yes) void this.#answer(alike(), { decision: 'approve' })
     else this.#ask({ about: 'gate', gate, prompt: this.#planPrompt(alike) })
@@ -268,10 +275,13 @@ export class Attendance {
     const view = this.#view!
     const drawn = drawing(this.#context)
     const short = shortIds(view.gates.map(({ id }) => id))
+    const work = this.#asked?.about === 'gate' ? this.#asked.work?.() : undefined
     switch (answer.kind) {
       case 'details':
         this.#screen.above(
-          isPlan(gate, view) ? ['', ...planDetails(view, this.#options.team, drawn)] : gateDetails(gate, short, drawn),
+          isPlan(gate, view)
+            ? ['', ...planDetails(view, this.#options.team, drawn)]
+            : gateDetails(gate, short, drawn, work),
         )
         return
       case 'later':

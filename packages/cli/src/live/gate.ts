@@ -1,9 +1,11 @@
 // One thing that waits, as a question with keys, and how its answer reaches the node.
 import type { Input, NodeClient } from '../node/client.ts'
-import type { GateView } from '../node/views.ts'
+import type { GateView, WorkView } from '../node/views.ts'
 import type { Drawing } from '../render/tasks.ts'
 import { labelled, lines, oneLine, wrap } from '../render/text.ts'
 import { meaningOf, questionLines, subjectLines, untilText } from '../render/waiting.ts'
+import { patchLines, workLines } from '../render/work.ts'
+import type { GateWork } from './gate-work.ts'
 import { type Option, Prompt } from './prompt.ts'
 
 /** `changes`: the fields that `modify` changes. */
@@ -26,12 +28,16 @@ export function gatePrompt(
   gate: GateView,
   alike: () => readonly GateView[],
   newest: () => GateView,
+  work: GateWork,
 ): Prompt<GateAnswer> {
-  const about = (drawing: Drawing) => [
-    ...questionLines(newest(), drawing),
-    ...subjectLines(gate, drawing.width),
-    ...untilLines(newest(), drawing),
-  ]
+  const about = (drawing: Drawing) => {
+    const seen = work()
+    const question = questionLines(newest(), drawing)
+    const until = untilLines(newest(), drawing)
+    // Work may be long: what happens without an answer stays in sight.
+    if (seen) return [...question, ...until, ...workLines(seen, drawing)]
+    return [...question, ...subjectLines(gate, drawing.width), ...until]
+  }
   return new Prompt(about, () => (gate.kind === 'question' ? replies(gate) : verdicts(gate, alike())))
 }
 
@@ -128,7 +134,13 @@ function changesIn(text: string): Record<string, unknown> | undefined {
 }
 
 /** Everything about it: what there was no room for, and its ids, to answer it from elsewhere. */
-export function gateDetails(gate: GateView, short: (id: string) => string, drawing: Drawing): readonly string[] {
+/** With the patch, for work. */
+export function gateDetails(
+  gate: GateView,
+  short: (id: string) => string,
+  drawing: Drawing,
+  work: WorkView | undefined,
+): readonly string[] {
   const id = short(gate.id)
   const how = gate.kind === 'gate' ? `parley approve ${id}, parley reject ${id}` : `parley reply ${id} "…"`
   const facts: readonly (readonly [string, string])[] = [
@@ -140,5 +152,6 @@ export function gateDetails(gate: GateView, short: (id: string) => string, drawi
     ['also', how],
   ]
   const subject = gate.subject === undefined ? [] : lines(JSON.stringify(gate.subject, null, 2))
-  return ['', ...labelled(facts, drawing.width, drawing.paint), ...subject, '']
+  const about = work ? [...workLines(work, drawing, true), '', ...patchLines(work.patch ?? '', drawing.paint)] : subject
+  return ['', ...labelled(facts, drawing.width, drawing.paint), ...about, '']
 }

@@ -12,6 +12,7 @@ import type { Drawing } from '../render/tasks.ts'
 import { cut, oneLine, wrap } from '../render/text.ts'
 import { fallbackText } from '../render/waiting.ts'
 import { answerGate, type GateAnswer, type GateChoice, gateDetails, gatePrompt } from './gate.ts'
+import { type GateWork, gateWork } from './gate-work.ts'
 import { type Notify, notifier } from './notify.ts'
 import type { Prompt } from './prompt.ts'
 import { Screen } from './screen.ts'
@@ -25,6 +26,12 @@ export async function attendInbox(
   return EXIT.done
 }
 
+interface OpenGate {
+  gate: GateView
+  readonly prompt: Prompt<GateAnswer>
+  readonly work: GateWork
+}
+
 class Inbox {
   readonly #context: Context
   readonly #api: NodeClient
@@ -34,7 +41,7 @@ class Inbox {
   #list: readonly GateView[] = []
   /** The id of what is marked in the list. */
   #marked: string | undefined
-  #open: { gate: GateView; readonly prompt: Prompt<GateAnswer> } | undefined
+  #open: OpenGate | undefined
   #machine: MachineView | undefined
   #seen = false
   #notify: Notify = () => undefined
@@ -132,14 +139,12 @@ class Inbox {
     }
     this.#marked = gate.id
     const alike = () => this.#list.filter(({ run, type }) => run === gate.run && type === gate.type)
-    const open: { gate: GateView; readonly prompt: Prompt<GateAnswer> } = {
-      gate,
-      prompt: gatePrompt(gate, alike, () => open.gate),
-    }
+    const work = gateWork(this.#api, gate, () => this.#screen.changed())
+    const open: OpenGate = { gate, work, prompt: gatePrompt(gate, alike, () => open.gate, work) }
     this.#open = open
   }
 
-  #inOpen(open: { readonly gate: GateView; readonly prompt: Prompt<GateAnswer> }, key: Key): void {
+  #inOpen(open: OpenGate, key: Key): void {
     if (!open.prompt.typing && (key.name === 'escape' || key.name === 'q')) {
       this.#open = undefined
       return
@@ -149,7 +154,7 @@ class Inbox {
     const { answer } = outcome
     if (answer.kind === 'details') {
       const short = shortIds(this.#list.map(({ id }) => id))
-      this.#screen.above(gateDetails(open.gate, short, drawing(this.#context)))
+      this.#screen.above(gateDetails(open.gate, short, drawing(this.#context), open.work()))
     } else if (answer.kind === 'later') this.#open = undefined
     else void this.#answer(answer.gates, answer.choice)
   }
