@@ -54,8 +54,6 @@ test.runIf(hasTmux).each([44, 80, 120])(
     await pty.shows('be merged')
     await pty.shows(/merge all 2/)
     keep('two merges', await pty.shows('1 file, +1 -0'))
-    pty.press('d')
-    keep('the patch', await pty.shows(/^\+(swept|wiped)/m))
     pty.press('C-c')
     keep('Ctrl-C', await pty.shows('leave it running'))
     pty.press('l')

@@ -55,3 +55,25 @@ test.runIf(hasTmux).each([44, 80, 120])(
   },
   120_000,
 )
+
+test.runIf(hasTmux)(
+  'at the merge gate a person sees the work before they answer, and its patch with one key',
+  async () => {
+    world.team(`${TEAM}gates: { integration: { on: true } }\n`)
+    await world.up()
+    using pty = new Pty(world, 'parley run parley.yaml --yes', { rows: 50 })
+    const asked = await pty.shows('2 files, +2 -0')
+    for (const each of ['be merged', 'I swept every room.', 'check by floor: accepted', 'floor.txt     added  +1'])
+      expect(asked).toContain(each)
+    // A question that has just come up takes no key yet.
+    const patch = () => {
+      pty.press('d')
+      return pty.screen()
+    }
+    await expect.poll(patch, { interval: 500, timeout: 20_000 }).toContain('+swept')
+    pty.press('y')
+    await pty.shows('ended with 0')
+    expect(world.git('branch', '--list', 'parley/*')).not.toBe('')
+  },
+  60_000,
+)
