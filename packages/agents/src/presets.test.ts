@@ -119,7 +119,7 @@ const expected: { readonly [Name in PresetName]: Expected } = {
   qwen: {
     args: ['--output-format', 'stream-json', '--approval-mode', 'auto-edit', '--model', 'm1', '--x'],
     text: 'The README is fixed.',
-    usage: { tokensIn: 1500, tokensOut: 50, tokensCached: 300 },
+    usage: { tokensIn: 1200, tokensOut: 50, tokensCached: 300 },
     key: 'OPENAI_API_KEY',
     events: [
       text('I edit it.'),

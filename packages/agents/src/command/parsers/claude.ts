@@ -22,7 +22,8 @@ import {
 } from './parser.ts'
 import { OpenTools } from './tools.ts'
 
-export function claudeParser(report: Report): Parser {
+/** `cached`: whether `input_tokens` has those that a cache served in it, as with qwen, or not, as with claude. */
+export function claudeParser(report: Report, cached: 'within' | 'beside' = 'beside'): Parser {
   const tools = new OpenTools(report)
   const messages = new MessageUsage()
   /** Of a subscription whose limit is reached. */
@@ -64,7 +65,7 @@ export function claudeParser(report: Report): Parser {
       else if (block.type === 'thinking' && thought !== undefined) report.thinking(thought)
       else if (block.type === 'tool_use') tools.start(block.id, block.name, inputSummary(block.input))
     }
-    if (isObject(message.usage)) report.usage(messages.add(textOf(message.id) ?? '', tokens(message.usage)))
+    if (isObject(message.usage)) report.usage(messages.add(textOf(message.id) ?? '', tokens(message.usage, cached)))
   }
 
   const results = (line: JsonObject) => {
@@ -75,7 +76,7 @@ export function claudeParser(report: Report): Parser {
 
   const result = (line: JsonObject) => {
     report.usage({
-      ...(isObject(line.usage) && tokens(line.usage)),
+      ...(isObject(line.usage) && tokens(line.usage, cached)),
       ...usageOf({ usd: line.total_cost_usd }),
     })
     const text = textOf(line.result)
@@ -113,11 +114,12 @@ function blocksOf(content: unknown): readonly JsonObject[] {
   return arrayOf(content).filter(isObject)
 }
 
-/** `input_tokens` is what no cache served; Usage counts all of it, and the cached part again. */
-function tokens(usage: JsonObject): Usage {
+/** Usage counts all input, and the part that a cache served again. */
+function tokens(usage: JsonObject, where: 'within' | 'beside'): Usage {
   const cached = countOf(usage.cache_read_input_tokens)
+  const beside = where === 'within' ? 0 : cached + countOf(usage.cache_creation_input_tokens)
   return usageOf({
-    tokensIn: countOf(usage.input_tokens) + cached + countOf(usage.cache_creation_input_tokens),
+    tokensIn: countOf(usage.input_tokens) + beside,
     tokensOut: countOf(usage.output_tokens),
     tokensCached: cached,
   })
