@@ -37,6 +37,7 @@ function timed(adapter: AgentAdapter): AgentAdapter {
   return {
     name: adapter.name,
     kind: adapter.kind,
+    reach: adapter.reach,
     async takeTurn(input, emit) {
       const turn: Turn = { began: clock.now(), printed: 0, ended: 0 }
       turns.set(input.agent, turn)

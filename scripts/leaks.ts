@@ -14,7 +14,7 @@ const leaks: readonly Leak[] = [
     what: 'a path on one machine',
     // `/workspaces/…` is also a service of ours.
     pattern:
-      /(?<![\w.~-])\/(?:root|work|workspaces?|builds?)\/(?!(?:create|status|inbox|checkpoint|block|suspend|resume|migrate|left|salvage)\b)[\w.-]/,
+      /(?<![\w.~-])\/(?:root|work|workspaces?|builds?)\/(?!(?:create|status|inbox|checkpoint|ask|escalate|block|spend|verdict|waiting|suspend|resume|migrate|left|salvage|VERB)\b)[\w.-]/,
   },
   { what: 'a path on one machine', pattern: /\b[A-Z]:\\\\?Users\\/ },
   {

@@ -2,7 +2,6 @@
 // it is fit to be released (examples/release-check), live on the terminal; then its verdict, and what to try next. npm
 // start [-- PROJECT]
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { connectNode, type NodeConnection } from '@parley/node/commands'
@@ -22,12 +21,15 @@ if (help) {
 const project = positionals[0] === undefined ? repository : resolve(process.env.INIT_CWD ?? '.', positionals[0])
 const teamFile = join(repository, 'examples', 'release-check', 'parley.yaml')
 
+const colour = process.stdout.isTTY && !process.env.NO_COLOR
+const bold = (text: string) => (colour ? `\u001b[1m${text}\u001b[0m` : text)
+
+console.log(bold(`Is ${project} fit to be released?`))
+console.log('Six agents check it, four at a time; a seventh writes the report. This takes about half a minute.\n')
+
 // What `bin/parley` will run, too.
 const bundle = await bundled()
 makeCurrent(bundle.folder)
-
-const colour = process.stdout.isTTY && !process.env.NO_COLOR
-const bold = (text: string) => (colour ? `\u001b[1m${text}\u001b[0m` : text)
 
 /** What was typed behind `npm start --`; what cannot be meant ends with the usage. */
 function commandLine(): { readonly positionals: readonly string[]; readonly help: boolean } {
@@ -53,38 +55,8 @@ async function connect(): Promise<NodeConnection | undefined> {
   return connected.ok ? connected.value : undefined
 }
 
-/** The report's first lines, out of the result. */
-function verdict(result: { readonly branch?: string; readonly folder?: string } | undefined): string {
-  const file = 'RELEASE-REPORT.md'
-  if (result?.folder !== undefined) return readFileSync(join(result.folder, file), 'utf8')
-  const shown = spawnSync('git', ['-C', project, 'show', `${result?.branch}:./${file}`], { encoding: 'utf8' })
-  return shown.status === 0 ? shown.stdout : ''
-}
-
-/** The table of checks in the report, in the width of the terminal. */
-function printVerdict(report: string): void {
-  const lines = report.split('\n')
-  console.log(bold(`\n${lines[0]!.replace(/^# */, '')}`))
-  const first = lines.findIndex(line => line.startsWith('|---'))
-  const rows = lines
-    .slice(
-      first + 1,
-      lines.findIndex((line, at) => at > first && !line.startsWith('|')),
-    )
-    .map(line => line.split('|').map(cell => cell.trim()))
-  const width = (process.stdout.columns ?? 100) - 4
-  const name = Math.max(0, ...rows.map(([, check = '']) => check.length))
-  for (const [, check = '', verdict = '', summary = ''] of rows) {
-    const line = `${MARKS[verdict] ?? '·'} ${check.padEnd(name)}  ${summary}`
-    console.log(`  ${line.length > width ? `${line.slice(0, width - 1)}…` : line}`)
-  }
-}
-
-const MARKS: Readonly<Record<string, string>> = { pass: '✓', warn: '!', fail: '✗' }
-
 async function tell({ client, paths }: NodeConnection): Promise<void> {
   const view = (await client.invoke('runs', 'show', { run: 'last' })).unwrap()
-  printVerdict(verdict(view.result))
   const verified = (await client.invoke('trail', 'verify', { run: view.run })).unwrap()
   const place = view.result?.folder ?? `branch ${view.result?.branch} of ${project}`
   console.log(bold('\nWhere it is'))
@@ -99,7 +71,6 @@ async function tell({ client, paths }: NodeConnection): Promise<void> {
 
 const before = await connect()
 before?.client.close()
-console.log(bold(`Is ${project} fit to be released? Six checks at once, then a report.\n`))
 const status = parley('run', teamFile, '--yes', '--project', project)
 const now = await connect()
 if (now) {

@@ -22,7 +22,7 @@ function installed() {
 }
 
 function install() {
-  console.error('Installing dependencies (once per checkout) …')
+  console.error('Downloading packages from npm and installing them (once per checkout; 400 MB on the disk) …')
   const npm = process.env.npm_execpath
   // Not `npm ci`: it refuses a lock file without the binaries of every platform, which some registries do not carry.
   // `npm run check` sees to it that the lock file fits. What is included is said outright, since NODE_ENV=production or

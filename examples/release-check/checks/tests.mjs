@@ -82,8 +82,11 @@ async function result(test, deadline, files) {
     ...placeOf(failure),
   }))
   if (ended.late) {
-    const until = failed.length === 0 ? ', with no failure until then' : ''
-    const late = `${name} took too long: not done after ${Math.round(ended.ms / 1000)} s${until}`
+    const seconds = Math.round(ended.ms / 1000)
+    const late =
+      failed.length === 0
+        ? `${name}: no failure in the first ${seconds} s`
+        : `${name} took too long: not done after ${seconds} s`
     const advice = finding('warning', `${late}; set RELEASE_CHECK_TEST_SECONDS higher to let it finish`)
     return {
       ...facts,

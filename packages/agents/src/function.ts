@@ -17,7 +17,7 @@ export function functionAdapter(
   run: AgentFunction,
   { clock = new SystemClock() }: { readonly clock?: Clock } = {},
 ): MeteredAdapter {
-  return makeAdapter({ name, kind: 'function', clock, take: turn => take(turn, run) })
+  return makeAdapter({ name, kind: 'function', reach: { folder: true }, clock, take: turn => take(turn, run) })
 }
 
 async function take(turn: Turn, run: AgentFunction): Promise<TurnEnd> {

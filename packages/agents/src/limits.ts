@@ -31,10 +31,14 @@ export const agentLimits = {
   usageMessages: 1024,
   /** Tools of one turn that have started and not finished. */
   openTools: 256,
+  /** Characters of the name of a program's own conversation. */
+  sessionLength: 128,
   /** Looks at the process table after SIGKILL before what is left is given up. */
   killRounds: 100,
   /** Ancestors of a process that are looked at. */
   ancestors: 256,
+  /** Milliseconds from now within which a service can work again: what names a later time is not believed. */
+  resetMs: 32 * 24 * 60 * 60_000,
   /** Processes that are looked at before other work gets a turn. */
   processesPerSlice: 16,
   /** Characters of a secret value below which it is too common to be hidden in output. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TurnEvent, Usage } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { commandKind } from './command/kind.ts'
+import { loginFiles } from './logins.ts'
 import { type PresetName, presetNames, presets } from './presets.ts'
 import { Workshop } from './testing/workshop.ts'
 
@@ -46,6 +47,8 @@ const expected: { readonly [Name in PresetName]: Expected } = {
   claude: {
     args: [
       '-p',
+      '--input-format',
+      'stream-json',
       '--output-format',
       'stream-json',
       '--verbose',
@@ -62,9 +65,9 @@ const expected: { readonly [Name in PresetName]: Expected } = {
       { type: 'thinking', text: 'I should read the file first.' },
       text("I'll read the file."),
       tool('Read', 'started', '/project/README.md'),
-      tool('Read', 'finished'),
+      tool('Read', 'finished', '/project/README.md'),
       tool('Bash', 'started', 'npm test'),
-      tool('Bash', 'failed'),
+      tool('Bash', 'failed', 'npm test'),
       text('The README is fixed.'),
     ],
   },
@@ -80,7 +83,7 @@ const expected: { readonly [Name in PresetName]: Expected } = {
       tool('edit', 'finished', 'README.md, docs/a.md'),
       tool('shell', 'failed', "bash -lc 'npm test'"),
       tool('docs/lookup', 'finished'),
-      { type: 'notice', text: 'Reconnecting... 1/5' },
+      { type: 'notice', text: 'The API refuses: no reason given; retry 1 of 5.' },
       text('I fixed the README.'),
       text('Done: the README says hello.'),
     ],
@@ -93,7 +96,7 @@ const expected: { readonly [Name in PresetName]: Expected } = {
     events: [
       text("I'll look at the file."),
       tool('read_file', 'started', '/project/README.md'),
-      tool('read_file', 'finished'),
+      tool('read_file', 'finished', '/project/README.md'),
       tool('run_shell_command', 'started', 'npm test'),
       tool('run_shell_command', 'failed', 'denied by policy'),
       { type: 'notice', text: 'Loop detected' },
@@ -101,7 +104,7 @@ const expected: { readonly [Name in PresetName]: Expected } = {
     ],
   },
   opencode: {
-    args: ['run', '--format', 'json', '--model', 'm1', '--x'],
+    args: ['run', '--format', 'json', '--print-logs', '--log-level', 'ERROR', '--model', 'm1', '--x'],
     text: 'The README is fixed.\nNothing else was touched.',
     usage: { tokensIn: 38_263, tokensOut: 259, tokensCached: 37_944, usd: 0.03 },
     key: 'OPENROUTER_API_KEY',
@@ -116,12 +119,12 @@ const expected: { readonly [Name in PresetName]: Expected } = {
   qwen: {
     args: ['--output-format', 'stream-json', '--approval-mode', 'auto-edit', '--model', 'm1', '--x'],
     text: 'The README is fixed.',
-    usage: { tokensIn: 1500, tokensOut: 50, tokensCached: 300 },
-    key: 'DASHSCOPE_API_KEY',
+    usage: { tokensIn: 1200, tokensOut: 50, tokensCached: 300 },
+    key: 'OPENAI_API_KEY',
     events: [
       text('I edit it.'),
       tool('edit', 'started', '/project/README.md'),
-      tool('edit', 'finished'),
+      tool('edit', 'finished', '/project/README.md'),
       text('The README is fixed.'),
     ],
   },
@@ -138,7 +141,7 @@ describe.each(presetNames)('the preset %s', name => {
     })
     const noted = JSON.parse(shop.read('noted'))
     expect(noted.args).toEqual(args)
-    expect(noted.input).toBe('Fix it\n\n## How\n\nGently.\n')
+    expect(noted.input).toContain('Fix it\n\n## How\n\nGently.\n'.replaceAll('\n', name === 'claude' ? '\\n' : '\n'))
     expect(noted.env).toMatchObject({ [key]: 'key-0123456789', PWD: shop.work })
     expect(noted.env.SOMETHING_ELSE).toBeUndefined()
     expect(result).toMatchObject({ outcome: 'complete', text: answer })
@@ -169,6 +172,69 @@ describe.each(presetNames)('the preset %s', name => {
     for (const variable of needs.credentials.variables) expect(commandKind.passes({ preset: name })).toContain(variable)
     for (const file of needs.credentials.files) expect(file).toMatch(/^~\//)
   })
+})
+
+describe('words of agents and peers are only words to a program', () => {
+  const task = { prompt: '/help @/etc/passwd', context: [{ kind: 'diff', title: 'D', text: '+@inside.txt \\@x' }] }
+  const said = '/help @/etc/passwd\n\n## D\n\n+@inside.txt \\@x\n'
+  const signed = said.replaceAll('@', '\\@')
+  const block = (text: string) => ({ type: 'text', text })
+  const message = { role: 'user', content: [block(`Your task:\n\n${said}`), block('That is all of your task.')] }
+  const expectedInput: { readonly [Name in PresetName]: string } = {
+    claude: `${JSON.stringify({ type: 'user', message })}\n`,
+    codex: `Your task:\n\n${said}`,
+    gemini: `Your task: (in it, each @ is written \\@)\n\n${signed}`,
+    opencode: `Your task:\n\n${said}`,
+    qwen: `Your task: (in it, each @ is written \\@)\n\n${signed}`,
+  }
+
+  test.each(presetNames)('%s gets none of its commands, and no path that it would read a file from', async name => {
+    const shop = new Workshop()
+    await shop.take({ preset: name }, task, { environment: { PATH: fake(shop, name) } })
+    const { input } = JSON.parse(shop.read('noted'))
+    expect(input).toBe(expectedInput[name])
+    expect(input).not.toMatch(/^[/!#@$]/)
+  })
+})
+
+describe('codex', () => {
+  const keyOf = async (environment: Record<string, string>, files: Record<string, string> = {}) => {
+    const shop = new Workshop()
+    for (const [file, content] of Object.entries(files)) shop.file(file, content)
+    const around = { PATH: fake(shop, 'codex'), HOME: shop.folder, ...environment }
+    await shop.take({ preset: 'codex' }, {}, { environment: around })
+    return JSON.parse(shop.read('noted')).env.CODEX_API_KEY
+  }
+
+  test('sends the key of OPENAI_API_KEY where it has no other login', async () => {
+    expect(await keyOf({ OPENAI_API_KEY: 'key-0123456789' })).toBe('key-0123456789')
+    expect(await keyOf({ OPENAI_API_KEY: 'key-0123456789', CODEX_API_KEY: 'own-0123456789' })).toBe('own-0123456789')
+    expect(await keyOf({})).toBeUndefined()
+  })
+
+  test.each([
+    ['.codex/auth.json', '{}'],
+    ['.codex/config.toml', 'model = "x"\ncli_auth_credentials_store = "keyring"\n'],
+  ])('keeps its login, which somebody else pays for: %s', async (file, content) => {
+    expect(await keyOf({ OPENAI_API_KEY: 'key-0123456789' }, { [file]: content })).toBeUndefined()
+  })
+})
+
+test('gemini works in folders that are new to it, and where its user has put the model', async () => {
+  const shop = new Workshop()
+  const environment = { PATH: fake(shop, 'gemini'), GOOGLE_GEMINI_BASE_URL: 'http://127.0.0.1:9' }
+  await shop.take({ preset: 'gemini' }, {}, { environment })
+  const trusted = { GEMINI_CLI_TRUST_WORKSPACE: 'true' }
+  expect(JSON.parse(shop.read('noted')).env).toMatchObject({ ...environment, ...trusted })
+  // What the configuration says goes first.
+  await shop.take({ preset: 'gemini', env: { GEMINI_CLI_TRUST_WORKSPACE: 'false' } }, {}, { environment })
+  expect(JSON.parse(shop.read('noted')).env.GEMINI_CLI_TRUST_WORKSPACE).toBe('false')
+})
+
+test('a login is looked for where a variable has put it', () => {
+  const { credentials } = presets.codex.needs
+  expect(loginFiles(credentials, {})).toEqual(['~/.codex/auth.json'])
+  expect(loginFiles(credentials, { CODEX_HOME: '/elsewhere' })).toEqual(['/elsewhere/auth.json'])
 })
 
 const failures: readonly [PresetName, object, string][] = [

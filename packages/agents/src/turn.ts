@@ -1,6 +1,7 @@
 // What every adapter here shares: the life of a turn between `takeTurn` and its one result. Abort, close, the rules
 // of `emit` and the measuring are here; how the turn is taken is the adapter's own.
 import {
+  type AgentReach,
   type Clock,
   durationMs,
   ParleyError,
@@ -10,6 +11,7 @@ import {
   type Usage,
 } from '@parley/core'
 import type { MeteredAdapter, MeteredResult } from './metering.ts'
+import type { Outage } from './outage/outage.ts'
 
 export interface Turn {
   /** Its signal fires when the caller aborts and when the adapter is closed. */
@@ -27,13 +29,14 @@ export interface TurnEnd {
 export interface AdapterParts {
   readonly name: string
   readonly kind: string
+  readonly reach: AgentReach
   readonly clock: Clock
   /** Takes the turn, and returns only when nothing of it runs any more. What it throws is a defect. */
   take(turn: Turn): Promise<TurnEnd>
 }
 
 export function makeAdapter(parts: AdapterParts): MeteredAdapter {
-  const { name, kind, clock, take } = parts
+  const { name, kind, reach, clock, take } = parts
   const running = new Map<AbortController, Promise<unknown>>()
   let closed = false
 
@@ -87,17 +90,18 @@ export function makeAdapter(parts: AdapterParts): MeteredAdapter {
     await Promise.allSettled(running.values())
   }
 
-  return { name, kind, takeTurn, close }
+  return { name, kind, reach, takeTurn, close }
 }
 
 export function failed(error: ParleyError, usage: Usage = {}): TurnResult {
   return { outcome: 'failed', error, usage }
 }
 
-export function aborted(reason: unknown, usage: Usage = {}): TurnResult {
+/** `outage`: its service did not work when it was ended. */
+export function aborted(reason: unknown, usage: Usage = {}, outage?: Outage): TurnResult {
   const known = reason instanceof ParleyError ? reason : undefined
   const message = known ? `The turn was ended: ${known.message}` : 'The turn was ended before it was done.'
-  const details = known ? { reason: known.code } : {}
+  const details = { ...(known && { reason: known.code }), ...(outage && { outage }) }
   return failed(new ParleyError('aborted', message, { details, cause: reason }), usage)
 }
 

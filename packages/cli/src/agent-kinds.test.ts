@@ -63,7 +63,8 @@ test('configuration and doctor know it: missing, without its key, with it', asyn
   const examined = async (env: Record<string, string>) => {
     const config = unwrap(loadConfig({ env: { HOME: home, ...env }, home }))
     const list = await agentDirectory({ config, env: { PATH: '/nowhere' } }).list()
-    return examineAgents(list, systemProbes, { env, home }).filter(({ check }) => check === 'agent me')
+    const findings = await examineAgents(list, systemProbes, { env, home })
+    return findings.filter(({ check }) => check === 'agent me')
   }
   expect(await examined({})).toMatchObject([{ state: 'problem', remedy: 'Look under the bed.' }])
   writeFileSync(diary, 'Dear diary.')

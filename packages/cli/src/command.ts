@@ -117,9 +117,18 @@ export interface Group {
   readonly alone?: string
 }
 
+/** Commands below one title of the help. */
+export interface Section {
+  readonly title: string
+  readonly commands: Entry[]
+}
+
 /** Help, completion and part of the guide come from this. */
 export interface Table {
+  readonly sections: readonly Section[]
   readonly commands: readonly Entry[]
+  /** `parley` without a word. */
+  readonly alone: Entry
   readonly groups: readonly Group[]
 }
 

@@ -1,6 +1,6 @@
 // What goes wrong, for people (what happened, why, what to do next) and for programs (code, message, details).
 import { CallError } from '@parley/call'
-import { asParleyError, ParleyError } from '@parley/core'
+import { asParleyError, ParleyError, shortIds } from '@parley/core'
 import { EXIT, type ExitCode, exitCodeOf } from './exit.ts'
 import { everyField } from './guide.ts'
 import type { Paint } from './render/paint.ts'
@@ -84,8 +84,21 @@ const NEXT: Readonly<Record<string, string>> = {
   invalid_config: 'Fix the places above. Until then no node starts, and `parley config` does not work.',
   invalid_profile: 'Give another name with --profile, or none for the profile `default`.',
   profile_unusable: '`parley doctor` says what is wrong with it.',
-  ambiguous: 'Give more of the id; `parley runs` and `parley inbox` list all.',
+  ambiguous: 'Name one of them. Nothing was changed.',
   unknown_agent: '`parley agents` lists the agents.',
+  work_gone: '`parley show` says what is known of its result; a branch of the run may still be in the project.',
+  nothing_to_apply: '`parley show` says what was done.',
+  not_applied: '`parley show` says where a result was applied.',
+  unconfirmed: 'Look at them with `parley diff`; --yes agrees to them.',
+  dirty_overlap: 'Commit them, or put them aside with `git stash --include-untracked`, then try again.',
+  merge_conflict: 'Merge it by hand with git, or let a new run start from the present state.',
+  other_repository: 'Go to the project of the run: `parley show` names it.',
+  not_a_repository: 'Go to the project of the run: `parley show` names it.',
+  bare_repository: 'Go to a checkout of it: `git worktree add` makes one.',
+  repository_empty: 'Make a first commit, or switch to a branch that has one.',
+  detached_head: 'Switch to a branch first, `git switch -c NAME`; `parley apply --patch` needs none.',
+  repository_moved: 'Try again.',
+  repository_locked: 'Try again when the other git program has ended.',
   nothing_to_salvage: '`parley show` says what was done; only checkpoints can be recovered.',
   profile_in_use: 'Use the running node, or another profile with --profile.',
   program_missing: 'Install it, or name another agent; `parley agents` shows which are installed.',
@@ -94,7 +107,7 @@ const NEXT: Readonly<Record<string, string>> = {
   export_damaged:
     "`parley trail verify --file` lists everything that is wrong. Ask for the file again, and for its author's public key.",
   export_untrusted:
-    'Give the key with --key or --key-file; `parley trail keys` shows it on the machine that the file comes from.',
+    'Compare the fingerprint with its maker over another channel, then give the key with --key or --key-file; `parley trail keys` shows it on the machine that the file comes from.',
   run_exists: '`parley trail verify --file` and `parley trail verify RUN` show how far each one goes.',
   not_an_export: '`parley trail export RUN --output FILE` writes one.',
   unknown_peer: '`parley peers` lists the pinned peers; `parley peers pending` lists strangers who called.',
@@ -166,10 +179,17 @@ function headOf({ message }: Failure): string {
   return /^.{0,300}? cannot be used\.(?= )/.exec(message)?.[0] ?? message
 }
 
-/** The candidates for an ambiguous id. */
+/** The candidates for an ambiguous id, with what each is about if that is known, or the files that are in the way. */
 function listed({ code, details }: Failure): readonly string[] {
-  const fitting = code === 'ambiguous' ? (details.runs ?? details.gates) : undefined
-  return Array.isArray(fitting) ? fitting.filter(each => typeof each === 'string').map(oneLine) : []
+  if (code !== 'ambiguous') return texts(details.files).map(oneLine)
+  const ids = texts(details.runs ?? details.gates)
+  const about = texts(details.questions)
+  const short = shortIds(ids)
+  return ids.map((id, index) => [short(id), about[index] ?? ''].map(oneLine).join('  ').trimEnd())
+}
+
+function texts(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter(each => typeof each === 'string') : []
 }
 
 /** Where a team file or configuration is wrong. */

@@ -25,6 +25,10 @@ export const cliLimits = {
   /** Characters of a reason or an intent that a person types. */
   intentLength: 65_536,
   reasonLength: 2000,
+  /** Characters that a prompt takes; the node bounds what each answer may have. */
+  typedLength: 16_384,
+  /** Milliseconds in which a key is not yet an answer to a question that has just come up. */
+  settleMs: 400,
   /** Characters that are remembered of what a peer has said on a terminal. */
   heardLength: 1_048_576,
   /** Characters of what a peer is asked. */
@@ -39,6 +43,11 @@ export const cliLimits = {
   passphraseMs: 60_000,
   /** Bytes of the file with the token of a turn, and of one with public keys. */
   tokenBytes: 4_096,
+  /** Milliseconds beyond the wait of a question to a person, the usual wait included. */
+  askMarginMs: 60_000,
+  /** Of `parley mcp`: calls at once, and bytes of one message. */
+  mcpCalls: 16,
+  mcpMessageBytes: 1_048_576,
   keyFileBytes: 131_072,
   /** How long a stopped node may take to end (its own ten seconds included), and between two looks at it. */
   downMs: 13_000,
@@ -58,6 +67,15 @@ export const cliLimits = {
   verifyMs: 600_000,
   /** Lines of what an agent said, where several have something to say. */
   saidLines: 6,
+  /** How long an agent has for its one word in `doctor --live`. */
+  liveMs: 120_000,
+  /** Characters of the title of a pull request, and of what it quotes of one agent. */
+  titleLength: 100,
+  quotedLength: 4_000,
+  /** Runs that ended less long ago are not cleaned up unless they are named. */
+  cleanAge: '14d',
+  /** How long `abort` waits to say what is kept of a run that it has ended. */
+  abortMs: 10_000,
   /** How long `--detach` waits to see how a run begins. */
   begunMs: 5000,
   /** Gates named after they were answered together. */

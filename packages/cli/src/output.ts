@@ -33,6 +33,11 @@ export function remark({ global, terminal }: Context, line: string): void {
   if (!global.quiet && !global.json) terminal.err(`${line}\n`)
 }
 
+/** Whether a person is there who can be asked. */
+export function isAttended({ terminal, global }: Pick<Context, 'terminal' | 'global'>): boolean {
+  return terminal.interactive && terminal.live && !global.json
+}
+
 export function drawing({ terminal, clock }: Pick<Context, 'terminal' | 'clock'>): Drawing {
   return { width: terminal.columns, now: clock.now(), paint: terminal.paint }
 }

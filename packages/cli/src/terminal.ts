@@ -1,10 +1,13 @@
 // The terminal: an interface for tests to fake, and the real one. Only this file uses the streams and signals of the
 // process.
+import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { StringDecoder } from 'node:string_decoder'
 import type { Environment } from './command.ts'
 import { EXIT } from './exit.ts'
+import type { Key, Keyboard } from './keyboard.ts'
 import { cliLimits } from './limits.ts'
 import { coloured, type Paint, plain } from './render/paint.ts'
 
@@ -28,6 +31,14 @@ export interface Terminal {
   /** Without echo; undefined at Ctrl-C, too. */
   askSecret(question: string): Promise<string | undefined>
   input(): Promise<string>
+  /** Shows a long text with another program, a shell command; false if that cannot be started. */
+  page(command: string, text: string): Promise<boolean>
+  /** Standard input and output, for a protocol. */
+  pipes(): { readonly input: Readable; readonly output: Writable }
+  /** Calls `pressed` for each key until it is disposed of: nothing is echoed, and Ctrl-C is a key like others. */
+  keys(pressed: (key: Key) => void): Promise<Disposable>
+  /** Calls `run` when the terminal has another size. Returns a function that undoes it. */
+  onResize(run: () => void): () => void
   /** Calls `run` at Ctrl-C instead of ending the process. Returns a function that undoes it. */
   onInterrupt(run: () => void): () => void
   /** Ends the process at once. */
@@ -38,6 +49,7 @@ export function systemTerminal(env: Environment['env'], noColor: boolean): Termi
   const { stdout, stderr, stdin } = process
   const capable = env.TERM !== 'dumb'
   const colour = stdout.isTTY === true && capable && !noColor && !env.NO_COLOR
+  let keyboard: Keyboard | undefined
   return {
     get columns() {
       const known = positive(stdout.columns) ?? positive(Number(env.COLUMNS))
@@ -56,14 +68,58 @@ export function systemTerminal(env: Environment['env'], noColor: boolean): Termi
     drained: () =>
       stdout.writableNeedDrain ? new Promise(resolve => void stdout.once('drain', resolve)) : Promise.resolve(),
     ask: (question, signal) => readLine(question, signal),
-    askSecret: question => readSecret(question, stdin, stderr),
+    askSecret: async question => {
+      keyboard?.pause()
+      try {
+        return await readSecret(question, stdin, stderr)
+      } finally {
+        keyboard?.resume()
+      }
+    },
     input: () => text(stdin),
+    page: (command, written) => page(command, written, env),
+    pipes: () => ({ input: stdin, output: stdout }),
+    async keys(pressed) {
+      const { Keyboard } = await import('./keyboard.ts')
+      const opened = new Keyboard({ stdin, stdout }, pressed)
+      keyboard = opened
+      return {
+        [Symbol.dispose]() {
+          opened[Symbol.dispose]()
+          if (keyboard === opened) keyboard = undefined
+        },
+      }
+    },
+    onResize(run) {
+      stdout.on('resize', run)
+      return () => void stdout.off('resize', run)
+    },
     onInterrupt(run) {
       process.on('SIGINT', run)
       return () => void process.off('SIGINT', run)
     },
     leave: code => process.exit(code),
   }
+}
+
+/** Exit codes of a shell that does not find a program, or may not run it. */
+const NOT_RUN = [126, 127]
+
+/** Ctrl-C is the pager's while it runs. The defaults for `less` are those of git. */
+function page(command: string, written: string, env: Environment['env']): Promise<boolean> {
+  const ignore = () => undefined
+  process.on('SIGINT', ignore)
+  const child = spawn('sh', ['-c', command], {
+    stdio: ['pipe', 'inherit', 'inherit'],
+    env: { LESS: 'FRX', LV: '-c', ...env },
+  })
+  // It may be left before all of it was read.
+  child.stdin.on('error', ignore)
+  child.stdin.end(written)
+  return new Promise(resolve => {
+    child.once('error', () => resolve(false))
+    child.once('close', code => resolve(!NOT_RUN.includes(code ?? 0)))
+  }).finally(() => process.off('SIGINT', ignore)) as Promise<boolean>
 }
 
 /** A signal that Ctrl-C fires, and the end of the block. */

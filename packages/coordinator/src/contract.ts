@@ -16,7 +16,10 @@ import type {
 import type { StorageKeeper, StoragePolicy } from '@parley/kernel'
 import type { Trail } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
+import type { Applies } from './apply/applies.ts'
+import type { Cleaning } from './apply/cleaning.ts'
 import type { Machine } from './machine/machine.ts'
+import type { Judgement } from './merge/verdict.ts'
 import type { Budgets } from './people/budgets.ts'
 import type { Gates } from './people/gates.ts'
 import type { Interventions } from './people/interventions.ts'
@@ -31,6 +34,7 @@ import type { RunList } from './view/run-list.ts'
 import type { RunRecords } from './view/run-records.ts'
 import type { RunViews } from './view/run-views.ts'
 import type { MachineView } from './view/view.ts'
+import type { Works } from './view/works.ts'
 
 export type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: object) => void
 
@@ -70,7 +74,7 @@ export interface WantedAdapter {
   /** As the team calls the agent; of a check `check:<task>`. */
   readonly name: string
   readonly agent: TeamAgent
-  /** A check of the plan: a command that spends nothing. */
+  /** A check of the plan, or a setup: a command that spends nothing. */
   readonly check: boolean
   /** The folder of the team file, where relative programs are looked for. */
   readonly base: string | undefined
@@ -78,6 +82,8 @@ export interface WantedAdapter {
   readonly environment: Readonly<Record<string, string>> | undefined
   /** Where the run came from, as its request said. */
   readonly origin: string
+  /** Of a setup: the file that gets everything it prints. */
+  readonly log?: string
 }
 
 /** How a request is carried out: by whom, where, and whether somebody must approve it first. */
@@ -90,6 +96,8 @@ export interface RunSetup {
    * them. If the principal may not approve anything, the caller has decided, and there is no such gate.
    */
   readonly approved: boolean
+  /** Somebody is asked about the plan now: it waits for the answer, and no time that passes starts it. */
+  readonly attended?: boolean | undefined
   /** Who answers for it and is asked about it, where that is not whoever asks for it (§4.8): a known user. */
   readonly owner?: Principal | undefined
   /** Goes before what the team and the node say about gates. */
@@ -135,12 +143,15 @@ export interface Coordination {
   readonly runs: Part<RunList>
   readonly views: Pick<RunViews, 'view' | 'follow'>
   readonly records: Omit<Part<RunRecords>, 'keep'>
+  readonly works: Pick<Works, 'show'>
   readonly listeners: Pick<TurnListeners, 'listen'>
   readonly gates: Part<Gates>
   readonly interventions: Part<Interventions>
   readonly migrations: Part<Migrations>
   readonly salvages: Part<Salvages>
   readonly budgets: Part<Budgets>
+  readonly applies: Pick<Applies, 'apply' | 'undo' | 'list'>
+  readonly cleaning: Part<Cleaning>
   readonly users: Omit<Part<Users>, 'admit'>
   /** The storage of runs that are over: what is done about it by itself, and on request. */
   readonly storage: StorageKeeper
@@ -154,7 +165,7 @@ export interface Coordination {
   close(): Promise<void>
 }
 
-/** The inside of a workspace, for `parley ws`. */
+/** The inside of a workspace, for `parley ws` and `parley mcp`. What a turn is for decides which verbs it has. */
 export interface AgentVerbs {
   readonly principal: Principal
   status(): Promise<Result<WorkspaceStatus>>
@@ -162,27 +173,54 @@ export interface AgentVerbs {
   inbox(): Promise<Result<readonly WorkspaceMail[]>>
   /** Keeps what the folder holds now: a turn that dies goes on from here. */
   checkpoint(intent: string): Promise<Result<{ readonly checkpoint: string; readonly files: readonly string[] }>>
+  /** Asks a person and waits for mail, as long as it is told to at most. What comes later is for the inbox. */
+  ask(question: string, waitMs: number, signal: AbortSignal): Promise<Result<readonly WorkspaceMail[]>>
+  /** Tells a person something that goes beyond the task; the work goes on. */
+  escalate(reason: string): Promise<Result<void>>
   /** The turn ends as blocked when its process ends; mail starts the next one. */
   block(reason: string): Promise<Result<void>>
+  spend(): Promise<Result<TurnSpending>>
+  /** What a review comes to; the last one counts. */
+  verdict(judgement: Judgement): Promise<Result<void>>
+  /** Mail that waits: at once, and whenever some comes, until the turn is over or the signal fires. */
+  waiting(signal: AbortSignal): AsyncIterable<readonly WaitingMail[]>
 }
+
+/** What an agent can call by name. */
+export type AgentVerb = Exclude<keyof AgentVerbs, 'principal' | 'waiting'>
 
 export interface WorkspaceStatus {
   readonly run: string
   readonly workspace: string
   readonly task: string
   readonly title: string
+  /** What the turn is for. */
+  readonly kind: WorkspaceFacts['kind']
   readonly agent: string
   readonly state: string
   readonly epoch: number
   readonly unread: number
   readonly checkpoints: number
   readonly may_change: readonly string[] | 'everything'
+  /** What this turn may call. */
+  readonly verbs: readonly AgentVerb[]
 }
 
-export interface WorkspaceMail {
+export interface WaitingMail {
   readonly id: string
   readonly from: string
   readonly type: string
   readonly priority: string
+}
+
+export interface WorkspaceMail extends WaitingMail {
   readonly text: string
+}
+
+/** Null: nothing limits it. */
+export interface TurnSpending {
+  /** Of this turn, as far as its program has told. */
+  readonly used: { readonly tokens: number; readonly usd: number; readonly seconds: number }
+  /** Of the task's budget and time. */
+  readonly left: { readonly tokens: number | null; readonly usd: number | null; readonly seconds: number | null }
 }

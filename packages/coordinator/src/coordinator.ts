@@ -14,6 +14,9 @@ import {
 } from '@parley/core'
 import { DEPLOYMENT_MODEL, Runtime, type StorageKeeper } from '@parley/kernel'
 import { ContentKeys, fileStateCache, sealingOf } from '@parley/trail'
+import { Applies } from './apply/applies.ts'
+import { Cleaning } from './apply/cleaning.ts'
+import { HouseRecords } from './apply/house-record.ts'
 import type { AgentVerbs, Coordination, CoordinatorOptions, RunSetup } from './contract.ts'
 import { Machine } from './machine/machine.ts'
 import { probeMachine } from './machine/probe.ts'
@@ -35,11 +38,13 @@ import { RunList } from './view/run-list.ts'
 import { RunRecords } from './view/run-records.ts'
 import { RunViews } from './view/run-views.ts'
 import type { MachineView } from './view/view.ts'
+import { Works } from './view/works.ts'
 
 export class Coordinator implements Coordination {
   readonly runs: RunList
   readonly views: RunViews
   readonly records: RunRecords
+  readonly works: Works
   readonly listeners: TurnListeners
   readonly gates: Gates
   readonly interventions: Interventions
@@ -47,6 +52,8 @@ export class Coordinator implements Coordination {
   readonly salvages: Salvages
   readonly budgets: Budgets
   readonly users: Users
+  readonly applies: Applies
+  readonly cleaning: Cleaning
   readonly #options: CoordinatorOptions
   readonly #runtime: Runtime
   readonly #machine: Machine
@@ -68,21 +75,25 @@ export class Coordinator implements Coordination {
       machine,
       log,
       homes: new RunHomes(profile, clock),
-      adapters: new RunAdapters(options.adapter, log),
+      adapters: new RunAdapters(options.profile, options.adapter, log),
       drivers: this.#atWork,
       stopping: this.stopping,
       isActive: run => run === runtime.house.run || runtime.active.includes(run),
     }
     this.views = new RunViews(host)
     this.records = new RunRecords(host, this.views)
+    this.works = new Works(host, this.views)
     this.runs = new RunList(host, this.views)
     this.listeners = new TurnListeners(message => log('error', message))
-    this.salvages = new Salvages(host)
+    const records = new HouseRecords(runtime)
+    this.salvages = new Salvages(host, { works: this.works, views: this.views, records })
     this.gates = new Gates(host, this.runs, this.salvages)
     this.interventions = new Interventions(host)
     this.migrations = new Migrations(host)
     this.budgets = new Budgets(host)
     this.users = new Users(runtime.users, () => this.gates.list())
+    this.applies = new Applies(host, this, records)
+    this.cleaning = new Cleaning(host, { works: this.works, views: this.views, records })
     this.#drivers = new RunDrivers(host, this.#atWork, this)
     this.#starts = new RunStarts(host, this.#drivers, this)
   }
@@ -117,6 +128,7 @@ export class Coordinator implements Coordination {
     })
     const coordinator: Coordinator = new Coordinator({ ...options, clock, ids }, runtime, machine)
     await coordinator.#drivers.resumeAll()
+    await coordinator.applies.recover()
     return coordinator
   }
 

@@ -1,5 +1,8 @@
 // The public names of @parley/coordinator.
+export { AppliedSchema, UndoneSchema } from './apply/applies.ts'
+export { CleanedSchema } from './apply/cleaning.ts'
 export type {
+  AgentVerb,
   AgentVerbs,
   Coordination,
   CoordinatorOptions,
@@ -9,6 +12,7 @@ export type {
 export { Coordinator } from './coordinator.ts'
 export { Machine } from './machine/machine.ts'
 export { probeMachine } from './machine/probe.ts'
+export { VERDICTS } from './merge/verdict.ts'
 export { coordinatorRunPort } from './run/run-port.ts'
 export { formatProblems } from './team/format.ts'
 export { type Gates, type GatesFile, GatesSchema, gatesOf } from './team/highway-fields.ts'
@@ -21,7 +25,10 @@ export {
   SalvageViewSchema,
   UserViewSchema,
 } from './view/people-view.ts'
+export { runMeant } from './view/run-list.ts'
+export { followTurns, LogItemSchema } from './view/turn-log.ts'
 export {
+  APPLY_WAYS,
   isOver,
   LISTED_STATES,
   type MachineView,
@@ -32,3 +39,4 @@ export {
   type RunView,
   RunViewSchema,
 } from './view/view.ts'
+export { WorkViewSchema } from './view/work-view.ts'

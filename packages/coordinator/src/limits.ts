@@ -14,6 +14,12 @@ export const coordinatorLimits = {
   textLength: 16_384,
   /** Characters of what agents say that wait for one watcher; the oldest of more are left out. */
   heardLength: 65_536,
+  /** Bytes that a setup may print, characters of its end that a failure repeats, and runs whose logs of it are kept. */
+  setupOutputBytes: 67_108_864,
+  setupTailLength: 1_200,
+  setupLogRuns: 32,
+  /** Things that agents do that wait for one watcher; the oldest of more are left out. */
+  heardItems: 1_000,
   /** Characters of a reason on the trail. */
   reasonLength: 2_000,
   /** Characters of what somebody else asks, in the question whether it may be answered. */
@@ -22,8 +28,16 @@ export const coordinatorLimits = {
   activityLength: 200,
   /** Bytes of a diff that a reviewer is shown. */
   diffBytes: 131_072,
+  /** Attempts to record something in a house that is being succeeded. */
+  houseAttempts: 3,
+  /** Characters of the first line of a commit. */
+  subjectLength: 72,
+  /** Bytes of the patch that a person is shown. */
+  patchBytes: 8_388_608,
   /** Names of files in a view. */
   shownFiles: 1_000,
+  /** Ids that the refusal of an ambiguous one names. */
+  candidates: 20,
   /** Links that a question names. */
   namedLinks: 5,
   /** Characters of a proposal how to settle a conflict. */
@@ -64,11 +78,15 @@ export const coordinatorDefaults = {
   turns: 8,
   /** Milliseconds after which a step that failed is tried again; a run that fails once more is ended. */
   stepRetries: [250, 1_000, 4_000, 15_000, 60_000],
+  /** Milliseconds after which a setup that failed is run once more: a registry may be away for a moment. */
+  setupRetry: 1_000,
   /** Milliseconds that what a person asks for waits for a trail that cannot be written, and between two looks at it. */
   degradedWait: 1_500,
   degradedLook: 50,
   /** Milliseconds between two views that a follower gets. */
   viewInterval: 100,
+  /** Milliseconds that the service of an agent may refuse to work before its fallback takes over. */
+  patienceMs: 12_000,
   /** Milliseconds between two reports of what a turn has used. */
   meterInterval: 1_000,
   /** Milliseconds after which what waits is looked at again, whatever was heard. */

@@ -1,7 +1,17 @@
 // Ids and instants: their form, their order, and that none fits in the place of another.
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { type IdSource, isId, type RunId, SeededIds, SystemIds, type WorkspaceId } from './ids.ts'
+import {
+  type IdSource,
+  isId,
+  meantIds,
+  type RunId,
+  SeededIds,
+  SystemIds,
+  shortId,
+  shortIds,
+  type WorkspaceId,
+} from './ids.ts'
 import {
   deadline,
   durationMs,
@@ -225,4 +235,33 @@ describe('W-CLOCK-04: durations', () => {
   test('a deadline is 1,000 ticks per millisecond later', () => {
     expect(deadline(ticks(5), 30)).toBe(30_005)
   })
+})
+
+test('ids of one moment have short forms that differ, are equally long, and mean just that id', () => {
+  const source = new SystemIds(() => 1_790_000_000_000)
+  const ids = Array.from({ length: 200 }, () => source.next('gate'))
+  const short = shortIds(ids)
+  expect(new Set(ids.map(short)).size).toBe(200)
+  expect(new Set(ids.map(id => short(id).length)).size).toBe(1)
+  for (const id of ids) expect(meantIds(short(id), ids)).toEqual([id])
+})
+
+test('short forms grow until they tell the ids apart that are shown together', () => {
+  const [one, two] = ['run_01m7aaaaaaaaaaaaaaax111111', 'run_01m8aaaaaaaaaaaaaaay111111']
+  expect([one, two].map(shortId)).toEqual(['run_111111', 'run_111111'])
+  expect([one, two].map(shortIds([one, two, one]))).toEqual(['run_x111111', 'run_y111111'])
+  expect(shortId('ws_short')).toBe('ws_short')
+})
+
+test('a text means every id that begins or ends so, the whole id alone, and never one of another kind', () => {
+  const run = 'run_01m7aaaaaaaaaaaaaaaaaaaaaa'
+  const gate = 'gate_01m7aaaaaaaaaaaaaaaaaabbbb'
+  for (const text of ['run_01m7', 'run_', run]) expect(meantIds(text, [run, gate])).toEqual([run])
+  for (const text of ['gate_bbbb', 'bbbb', 'gate_01']) expect(meantIds(text, [run, gate])).toEqual([gate])
+  expect(meantIds('01m7', [run, gate])).toEqual([run, gate])
+  expect(meantIds('gate_aaaa', [run, gate])).toEqual([])
+  // A slip of one key means nothing.
+  expect(meantIds('b', [run, gate])).toEqual([])
+  expect(meantIds('', [run, gate])).toEqual([])
+  expect(meantIds('ws_1', ['ws_1', 'ws_11'])).toEqual(['ws_1'])
 })

@@ -140,3 +140,43 @@ function mix(value: number): number {
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97)
   return mixed ^ (mixed >>> 15)
 }
+
+// Ids as people read and type them: the prefix and the last characters. Ids of one moment begin alike; their ends
+// differ.
+
+/** Characters after the prefix, where that many tell the ids apart that are shown together. */
+const SHORTEST = 6
+/** An end that is shorter than this is more likely a slip than an id. */
+const LEAST_TYPED = 4
+
+/** The short forms of ids that are shown together: all equally long, no two alike. */
+export function shortIds(ids: Iterable<string>): (id: string) => string {
+  const all = [...new Set(ids)]
+  let length = SHORTEST
+  while (new Set(all.map(id => shortened(id, length))).size < all.length) length++
+  return id => shortened(id, length)
+}
+
+export function shortId(id: string): string {
+  return shortened(id, SHORTEST)
+}
+
+function shortened(id: string, length: number): string {
+  const start = id.lastIndexOf('_') + 1
+  return id.slice(0, start) + id.slice(Math.max(start, id.length - length))
+}
+
+/** The ids that a text may mean: the id itself, or else each that begins or ends so, with or without the prefix. */
+export function meantIds<Id extends string>(text: string, ids: Iterable<Id>): readonly Id[] {
+  const all = [...new Set(ids)]
+  const exact = all.find(id => id === text)
+  return exact === undefined ? all.filter(id => isMeant(text, id)) : [exact]
+}
+
+function isMeant(text: string, id: string): boolean {
+  if (text === '') return false
+  const start = id.lastIndexOf('_') + 1
+  const end = text.startsWith(id.slice(0, start)) ? text.slice(start) : text
+  const rest = id.slice(start)
+  return id.startsWith(text) || rest.startsWith(text) || (end.length >= LEAST_TYPED && rest.endsWith(end))
+}

@@ -1,6 +1,6 @@
 // Stands in for the coordinator where the trail's own book of runs is damaged: no run can be started or driven, but the
 // trail can still be verified and read, and the node stopped.
-import type { Coordination, CoordinatorOptions } from '@parley/coordinator'
+import { type Coordination, type CoordinatorOptions, runMeant } from '@parley/coordinator'
 import { asParleyError, err, ok, ParleyError, type Result, type RunId } from '@parley/core'
 import type { Trail } from '@parley/trail'
 import type { NodeLog } from './log/log.ts'
@@ -56,6 +56,9 @@ export class DamagedRuns implements Coordination {
     account: this.#refuse,
     proof: this.#refuse,
   }
+  readonly works = { show: this.#refuse }
+  readonly cleaning = { clean: this.#refuse }
+  readonly applies = { apply: this.#refuse, undo: this.#refuse, list: this.#throw }
   /** No turn is at work. */
   readonly listeners = { listen: () => () => undefined }
   readonly gates = {
@@ -98,18 +101,9 @@ export class DamagedRuns implements Coordination {
 
   async #find(text: string): Promise<Result<RunId>> {
     const ids = (await this.#trail.runs()).map(({ run }) => run)
-    const found = ids.filter(id => id.startsWith(text) || id.slice(4).startsWith(text))
-    const [only] = found.includes(text as RunId) ? [text as RunId] : found
-    if (only !== undefined && (only === text || found.length === 1)) return ok(only)
+    const found = runMeant(text, ids)
     // Which run is the last one cannot be told without reading them.
-    if (text === 'last') return err(this.error)
-    return err(
-      found.length === 0
-        ? new ParleyError('not_found', `There is no run ${text}.`)
-        : new ParleyError('ambiguous', `${found.length} runs begin with ${text}; give more of the id.`, {
-            details: { runs: found.slice(0, 10) },
-          }),
-    )
+    return !found.ok && text === 'last' ? err(this.error) : found
   }
 
   /** There is nothing to be held up. */

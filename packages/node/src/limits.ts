@@ -28,6 +28,8 @@ export const nodeLimits = {
   hostLength: 253,
   /** Characters of a public bio; far fewer bytes of it travel. */
   bioLength: 1_000,
+  /** Runs that one request cleans up by their names. */
+  cleanedRuns: 1_000,
   /** US dollars of the largest daily budget. */
   dailyUsd: 1_000_000,
   /** Agents of which it is remembered whether they tell what their turns cost. */
@@ -78,9 +80,15 @@ export const nodeLimits = {
   teamText: MiB,
   intentLength: 65_536,
   reasonLength: 2_000,
+  /** Seconds that an agent may wait for an answer within its turn. */
+  askWaitS: 600,
+  /** Findings of one verdict. */
+  findings: 64,
   /** Characters of a reply to an agent's question. */
   replyLength: 16_384,
   pathLength: 4_096,
+  /** Agents that are known to be away, for each set of settings and credentials. */
+  awayAgents: 256,
   /** Variables of a caller's environment that come with a run. */
   environmentVariables: 512,
   /** Characters of all of them, names included. */
@@ -140,6 +148,8 @@ export const nodeTimes = {
   strangersAgain: 60 * minute,
   /** The longest time between two looks whether a node is idle. */
   idleLook: 30 * second,
+  /** Between two looks whether there is something to show on the desktop. */
+  notifyLook: 2 * second,
   /** How long a turn waits for money that is set aside for others, and between two looks. */
   ledgerWait: 30 * minute,
   ledgerLook: 500,
@@ -165,4 +175,6 @@ export const nodeDefaults = {
   idleTimeoutMs: 10 * minute,
   compactMs: minute,
   warmMs: 30 * 24 * 60 * minute,
+  /** Programs give a tool a minute. */
+  askWaitS: 45,
 } as const

@@ -17,6 +17,7 @@ import type { StoragePolicy } from '@parley/kernel'
 import { ALP_ORIGIN } from '@parley/link'
 import { openTrail, profileSigner, type Trail } from '@parley/trail'
 import { agentAdapter } from './agents/adapter.ts'
+import { AwayAgents } from './agents/away.ts'
 import { agentDirectory } from './agents/directory.ts'
 import { liveDailyUsd } from './config/live-daily-usd.ts'
 import type { Config } from './config/load.ts'
@@ -30,6 +31,7 @@ import { linkSurroundings } from './link/answers.ts'
 import { NodeLink } from './link/node-link.ts'
 import type { NodeLog } from './log/log.ts'
 import { nodeStatus, type StatusParts } from './node-status.ts'
+import { DesktopNotes } from './notify.ts'
 import { nodeOperations } from './operations/index.ts'
 import type { NodeStatus } from './operations/node.ts'
 import { answered } from './operations/spec.ts'
@@ -83,6 +85,7 @@ export class Node {
   readonly #clock: Clock
   readonly #parts: Parts
   readonly #idle: IdleWatch | undefined
+  readonly #notes: DesktopNotes | undefined
   readonly #ended = Promise.withResolvers<Stopped>()
   #stopping: string | undefined
 
@@ -124,7 +127,8 @@ export class Node {
       const link = new NodeLink({ config, env, clock, spending, owner: ownerPrincipal(), log })
       open.push(() => link.close())
       const { functions = {} } = options
-      const host = { clock, env, bin, tokens: paths.tokens, peers: link, functions, spending }
+      const away = new AwayAgents(clock)
+      const host = { clock, env, bin, tokens: paths.tokens, peers: link, functions, spending, away }
       const conduct = options.conduct ?? (given => Coordinator.open(given))
       const coordinator = await orDamagedRuns(conduct, log, {
         trail,
@@ -144,7 +148,9 @@ export class Node {
         log: (level, message, facts) => log[level](message, facts),
       })
       open.push(() => coordinator.close())
-      return ok(await Node.#listen({ ...options, env, bin, clock, spending, link, machine }, trail, coordinator, open))
+      return ok(
+        await Node.#listen({ ...options, env, bin, clock, spending, link, machine, away }, trail, coordinator, open),
+      )
     } catch (thrown) {
       for (const close of open.toReversed()) await close().catch(cause => log.error('closing failed', { cause }))
       return err(startError(paths, thrown, machine?.held))
@@ -159,6 +165,7 @@ export class Node {
       readonly spending: Spending
       readonly link: NodeLink
       readonly machine: Machine
+      readonly away: AwayAgents
     },
     trail: Trail,
     coordinator: Coordination,
@@ -169,7 +176,7 @@ export class Node {
     const identities = new TurnIdentities(coordinator)
     const owner = ownerPrincipal()
     const pinned = (peer: string) => link.isPinned(peer)
-    const agents = agentDirectory({ config, env, pinned, functions })
+    const agents = agentDirectory({ config, env, pinned, functions, away: options.away })
     const programs = { path: env.PATH ?? '', bin: options.bin, pinned, functions }
     let node: Node | undefined
     // The operations speak of the node. It is there before the owner's first call; a peer may be earlier.
@@ -234,7 +241,9 @@ export class Node {
     this.#options = options
     this.#clock = options.clock
     this.#parts = parts
-    const { idleTimeoutMs } = options.config.values
+    const { idleTimeoutMs, notifyDesktop } = options.config.values
+    const { env = process.env, clock, log } = options
+    if (notifyDesktop) this.#notes = new DesktopNotes({ env, clock, log, coordinator: parts.coordinator })
     if (options.startedBy === 'on-demand' && idleTimeoutMs > 0) {
       this.#idle = new IdleWatch({
         clock: options.clock,
@@ -271,6 +280,7 @@ export class Node {
     const { config, log } = this.#options
     const { trail, coordinator, link, calls, listening, machine } = this.#parts
     this.#idle?.stop()
+    this.#notes?.close()
     const late = Promise.withResolvers<false>()
     // Not in the background: a part that hangs need not hold anything that keeps the process alive until this is told.
     const cancel = this.#clock.after(nodeTimes.stop, () => late.resolve(false))

@@ -1,19 +1,25 @@
 // The `command` adapter: a turn is one run of a program in the workspace's folder.
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, isAbsolute, join, resolve } from 'node:path'
-import { assertNever, type Clock, ParleyError, SystemClock, type TurnResult } from '@parley/core'
+import { assertNever, type Clock, durationMs, ParleyError, SystemClock, type TurnResult } from '@parley/core'
 import { agentDefaults, agentLimits } from '../limits.ts'
+import { borrowed } from '../logins.ts'
 import type { MeteredAdapter } from '../metering.ts'
+import { type Outage, outageText } from '../outage/outage.ts'
+import { Patience } from '../outage/patience.ts'
+import { presets } from '../presets.ts'
 import { turnMarker } from '../processes.ts'
 import { aborted, failed, makeAdapter, type Turn, type TurnEnd } from '../turn.ts'
 import type { CommandPlan } from './config.ts'
-import { childEnvironment, secretHider, type Variables } from './environment.ts'
+import { childEnvironment, passedOn, secretHider, type Variables } from './environment.ts'
 import { startError } from './errors.ts'
 import { AgentOutput, type OutputEnd } from './output.ts'
+import { openLog } from './output-log.ts'
 import { fillIn, type Placeholders, promptText } from './prompt.ts'
 import { type ProgramEnd, type ProgramRun, runProgram } from './spawn.ts'
-import { TOKEN_FILE, withTokenFile } from './token-file.ts'
+import { TOKEN_FILE, type TurnFiles, withTurnFiles } from './turn-files.ts'
+import { layOut, wirings } from './wiring.ts'
 
 export interface CommandAdapterOptions {
   /** What a relative program is relative to: the folder of the file that has the configuration. */
@@ -24,8 +30,12 @@ export interface CommandAdapterOptions {
   readonly grace?: number
   /** Where prompt files and the folders of turns without one are made. */
   readonly temporary?: string
-  /** Where the files with the tokens of turns are made, each in its own folder; as `temporary` by default. */
+  /** Where the private files of turns are made, each in its own folder; as `temporary` by default. */
   readonly tokens?: string | undefined
+  /** A file that gets everything that the program prints. */
+  readonly log?: string | undefined
+  /** The folder of `parley`, for programs that get its tools. */
+  readonly bin?: string | undefined
 }
 
 /** Exit code that means "not now": EX_TEMPFAIL of sysexits(3). */
@@ -36,67 +46,128 @@ interface Agent extends Required<Pick<CommandAdapterOptions, 'clock' | 'environm
   readonly plan: CommandPlan
   readonly base: string
   readonly tokens: string
+  readonly log: string | undefined
+  readonly bin: string | undefined
+}
+
+/** What a turn has because it has a token. */
+interface Inside {
+  readonly environment: Variables
+  readonly wired: readonly string[]
 }
 
 export function programAdapter(name: string, plan: CommandPlan, options: CommandAdapterOptions): MeteredAdapter {
   const { clock = new SystemClock(), environment = process.env, grace = agentDefaults.graceMs } = options
   const { temporary = tmpdir(), tokens = temporary } = options
-  const agent = { name, plan, clock, environment, grace, temporary, tokens, base: resolve(options.base ?? '.') }
-  return makeAdapter({ name, kind: 'command', clock, take: turn => take(agent, turn) })
+  const { base = '.', bin, log } = options
+  const agent = { name, plan, clock, environment, grace, temporary, tokens, bin, log, base: resolve(base) }
+  // Known programs get tools, since they ask their user before they run a command, or run none.
+  const verbs = bin === undefined ? {} : { verbs: plan.preset ? ('tools' as const) : ('shell' as const) }
+  const reach = { folder: true, ...verbs }
+  return makeAdapter({ name, kind: 'command', reach, clock, take: turn => take(agent, turn) })
 }
 
 async function take(agent: Agent, turn: Turn): Promise<TurnEnd> {
   const { folder } = turn.input
   if (folder !== undefined && !(await isFolder(folder))) return { result: failed(noFolder(folder)), outputBytes: 0 }
-  const { token } = turn.input
-  if (token === undefined) return prepared(agent, turn, {})
-  return withTokenFile(token, agent.tokens, file => prepared(agent, turn, { [TOKEN_FILE]: file }))
+  const { token, environment } = turn.input
+  if (token === undefined) return prepared(agent, turn, { environment: {}, wired: [] })
+  const given = { token, place: agent.tokens, environment }
+  return withTurnFiles(given, async files => prepared(agent, turn, await insideOf(agent, turn, files)))
 }
 
-async function prepared(agent: Agent, turn: Turn, more: Variables): Promise<TurnEnd> {
+async function insideOf({ plan, bin, environment: node }: Agent, turn: Turn, files: TurnFiles): Promise<Inside> {
+  const token = { [TOKEN_FILE]: files.token }
+  if (!plan.preset || bin === undefined) return { environment: token, wired: [] }
+  const environment = { ...passedOn(node, plan.pass), ...plan.env, ...turn.input.environment }
+  const server = [join(bin, 'parley'), 'mcp', '--turn', files.turn] as const
+  const wiring = wirings[plan.preset.name]({ server, folder: files.folder, environment })
+  await layOut(files.folder, wiring)
+  return { environment: { ...token, ...wiring.env }, wired: wiring.args }
+}
+
+async function prepared(agent: Agent, turn: Turn, inside: Inside): Promise<TurnEnd> {
   const { folder } = turn.input
   const needsTemporary = folder === undefined || agent.plan.prompt === 'file'
-  if (!needsTemporary) return runTurn(agent, turn, folder, '', more)
+  if (!needsTemporary) return runTurn(agent, turn, { folder, promptFile: '', inside })
   const temporary = await mkdtemp(join(agent.temporary, 'parley-turn-'))
   try {
     const file = agent.plan.prompt === 'file' ? join(temporary, 'prompt.md') : ''
     if (file !== '') await writeFile(file, promptText(turn.input), { mode: 0o600, flag: 'wx' })
-    return await runTurn(agent, turn, folder ?? temporary, file, more)
+    return await runTurn(agent, turn, { folder: folder ?? temporary, promptFile: file, inside })
   } finally {
     await rm(temporary, { recursive: true, force: true })
   }
 }
 
-async function runTurn(
+interface Place {
+  readonly folder: string
+  readonly promptFile: string
+  readonly inside: Inside
+}
+
+/** A conversation that cannot be continued is begun anew, in the time that is left. */
+async function runTurn(agent: Agent, turn: Turn, place: Place): Promise<TurnEnd> {
+  const { session } = turn.input
+  if (session === undefined || !agent.plan.preset) return runProgramOf(agent, turn, place, undefined)
+  const began = agent.clock.now()
+  const resumed = await runProgramOf(agent, turn, place, session)
+  if (!resumed.refused) return resumed
+  turn.emit({
+    type: 'notice',
+    text: `The session ${session} could not be resumed (${resumed.refused}); a new one begins.`,
+  })
+  const timeoutMs = Math.max(1, agent.plan.timeoutMs - durationMs(began, agent.clock.now()))
+  return runProgramOf({ ...agent, plan: { ...agent.plan, timeoutMs } }, turn, place, undefined)
+}
+
+/** `refused`: the program could not continue the conversation, and did nothing else. */
+async function runProgramOf(
   agent: Agent,
   turn: Turn,
-  folder: string,
-  promptFile: string,
-  more: Variables,
-): Promise<TurnEnd> {
+  { folder, promptFile, inside }: Place,
+  session: string | undefined,
+): Promise<TurnEnd & { readonly refused?: string }> {
   const { input, emit } = turn
   const { signal, task = '' } = input
   if (signal.aborted) return { result: aborted(signal.reason), outputBytes: 0 }
-  const prompt = agent.plan.prompt === 'argument' || agent.plan.prompt === 'stdin' ? promptText(input) : ''
+  const resumed = session !== undefined
+  const prompt = agent.plan.prompt === 'argument' || agent.plan.prompt === 'stdin' ? promptText(input, { resumed }) : ''
   if (agent.plan.prompt === 'argument' && Buffer.byteLength(prompt) > agentLimits.argumentBytes)
     return { result: failed(promptTooLarge(agent.name, prompt)), outputBytes: 0 }
   const marker = turnMarker(input)
-  const environment = childEnvironment({
+  const own = childEnvironment({
     node: agent.environment,
     pass: agent.plan.pass,
     env: agent.plan.env,
-    turn: { ...input.environment, ...more },
+    turn: { ...input.environment, ...inside.environment },
     marker,
     folder,
   })
+  const { preset } = agent.plan
+  const environment = { ...own, ...(preset && borrowed(preset.name, own)) }
+  const log = agent.log === undefined ? undefined : await openLog(agent.log)
+  const patience = new Patience(agent.clock, input.patienceMs)
   const output = new AgentOutput({
     output: agent.plan.output,
     clock: agent.clock,
     emit,
+    log: log?.line,
     hide: secretHider({ ...environment, ...(input.token !== undefined && { PARLEY_TOKEN: input.token }) }),
+    folders: [folder, await realpath(folder).catch(() => folder)].toSorted((a, b) => b.length - a.length),
+    patience,
   })
+  const { command } = agent.plan
+  const parts = preset ? preset.command({ wired: inside.wired, session }) : command
   const run: ProgramRun = {
-    command: commandOf(agent, { prompt, prompt_file: promptFile, folder, base: agent.base, agent: input.agent, task }),
+    command: commandOf(agent, parts, {
+      prompt,
+      prompt_file: promptFile,
+      folder,
+      base: agent.base,
+      agent: input.agent,
+      task,
+    }),
     folder,
     environment,
     marker,
@@ -104,21 +175,33 @@ async function runTurn(
     grace: agent.grace,
     timeoutMs: agent.plan.timeoutMs,
     maxOutput: agent.plan.maxOutput,
-    signal,
+    signal: AbortSignal.any([signal, patience.signal]),
     stdout: bytes => output.stdout(bytes),
     stderr: bytes => output.stderr(bytes),
-    ...(agent.plan.prompt === 'stdin' && { input: prompt }),
+    ...(agent.plan.prompt === 'stdin' && { input: preset ? presets[preset.name].input(prompt) : prompt }),
   }
   const end = await runProgram(run)
+  patience.calm()
   const said = output.end()
+  await log?.end()
   if (end.cause === 'start')
     return { result: failed(startError(agent.name, run.command[0], end.error)), outputBytes: 0 }
+  const { outputBytes } = end
+  const result = resultOf(agent, turn, end, said, basename(run.command[0]))
+  const refused = resumed && end.cause === 'exit' && result.outcome === 'failed' && said.idle && !said.outage
+  if (refused) return { result, outputBytes, refused: said.failed ?? (said.lastWords || 'it did not say why') }
   tellLeftovers(turn, end)
-  return { result: resultOf(agent, turn, end, said, basename(run.command[0])), outputBytes: end.outputBytes }
+  return {
+    result: said.session === undefined ? result : { ...result, session: { id: said.session, resumed } },
+    outputBytes,
+  }
 }
 
-function commandOf({ plan, base }: Agent, values: Placeholders): readonly [string, ...string[]] {
-  const [program, ...args] = plan.command
+function commandOf(
+  { base }: Agent,
+  [program, ...args]: readonly [string, ...string[]],
+  values: Placeholders,
+): readonly [string, ...string[]] {
   const filled = fillIn(program, values)
   // A name without a slash is looked up on PATH.
   const found = filled.includes('/') && !isAbsolute(filled) ? resolve(base, filled) : filled
@@ -136,10 +219,14 @@ function resultOf(
   const who = `The agent ${agent.name} (${program})`
   switch (end.cause) {
     case 'aborted':
-      return aborted(turn.input.signal.reason, usage)
+      if (said.refused && !turn.input.signal.aborted) return gaveUp(who, said.refused, said)
+      return aborted(turn.input.signal.reason, usage, said.refused)
     case 'timeout': {
       const message = `${who} was not done after ${agent.plan.timeoutMs} ms and was ended. If it needs longer, raise its \`timeout\`.`
-      return failed(new ParleyError('timeout', message, { retryable: true, details: { stderr } }), usage)
+      return failed(
+        new ParleyError('timeout', message, { retryable: true, details: { stderr, ...given(said.refused) } }),
+        usage,
+      )
     }
     case 'output_limit': {
       const message = `${who} printed more than ${agent.plan.maxOutput} bytes and was ended. Let it print less, or raise its \`max_output\`.`
@@ -161,14 +248,24 @@ function resultOf(
     const message = `${who} ${how}${words === '' ? '.' : `: ${words}`}`
     const output = said.text.slice(-agentLimits.stderrBytes)
     const reported = said.failed === undefined ? {} : { reported: said.failed }
-    const details = { exitCode, signal, stderr, output, ...reported }
+    const details = { exitCode, signal, stderr, output, ...reported, ...given(said.outage) }
     return failed(new ParleyError('exit_nonzero', message, { details }), usage)
   }
   if (said.failed !== undefined) {
-    const details = { stderr, reported: said.failed }
+    const details = { stderr, reported: said.failed, ...given(said.outage) }
     return failed(new ParleyError('agent_error', `${who} says that it failed: ${said.failed}`, { details }), usage)
   }
   return { outcome: 'complete', text: said.text, usage }
+}
+
+function given(outage: Outage | undefined): { readonly outage?: Outage } {
+  return outage === undefined ? {} : { outage }
+}
+
+/** Somebody else can take over. */
+function gaveUp(who: string, outage: Outage, { stderr, usage }: OutputEnd): TurnResult {
+  const message = `${who} was ended: ${outageText(outage)}.`
+  return failed(new ParleyError('agent_unavailable', message, { retryable: true, details: { stderr, outage } }), usage)
 }
 
 function tellLeftovers({ emit }: Turn, { leftBehind, left }: Exclude<ProgramEnd, { cause: 'start' }>): void {

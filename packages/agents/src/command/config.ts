@@ -1,7 +1,7 @@
 // The configuration of a command agent: its fields in a file, its settings as a run keeps them, and the plan of a turn.
 import { type AgentSettings, err, ok, type Result, type SettingsProblem, type Static, Type } from '@parley/core'
 import { agentDefaults, agentLimits } from '../limits.ts'
-import { type PresetName, presetCommand, presetNames, presets, presetVariables } from '../presets.ts'
+import { type PresetExtras, type PresetName, presetCommand, presetNames, presets, presetVariables } from '../presets.ts'
 import { type ParserName, parserNames } from './parsers/parser.ts'
 import { parseBytes, parseDuration, sizePattern } from './quantities.ts'
 
@@ -97,6 +97,11 @@ export interface CommandSettings extends AgentSettings {
 export interface CommandPlan {
   /** Program and arguments with their placeholders. */
   readonly command: readonly [string, ...string[]]
+  /** The known program that it is, and its command for a turn that has more to say to it. */
+  readonly preset?: {
+    readonly name: PresetName
+    command(more: PresetExtras): readonly [string, ...string[]]
+  }
   readonly prompt: PromptMode
   readonly output: OutputName
   readonly env: Readonly<Record<string, string>>
@@ -119,13 +124,13 @@ export function commandPlan(settings: CommandSettings): Result<CommandPlan, Sett
   if (!program.ok) return program
   return ok({
     ...program.value,
-    env: settings.env ?? {},
+    env: { ...program.value.env, ...settings.env },
     timeoutMs: settings.timeoutMs ?? parseDuration(agentDefaults.timeout)!,
     maxOutput: settings.maxOutputBytes ?? parseBytes(agentDefaults.maxOutput)!,
   })
 }
 
-type Program = Pick<CommandPlan, 'command' | 'prompt' | 'output' | 'pass'>
+type Program = Pick<CommandPlan, 'command' | 'preset' | 'prompt' | 'output' | 'env' | 'pass'>
 
 function presetProgram(agent: CommandSettings, name: PresetName): Result<Program, SettingsProblem> {
   if (!Object.hasOwn(presets, name)) return invalid('preset', `${name} is not known to this version.`)
@@ -133,10 +138,13 @@ function presetProgram(agent: CommandSettings, name: PresetName): Result<Program
     if (agent[field] !== undefined)
       return invalid(field, `the preset ${name} brings its own. Leave out either \`preset\` or \`${field}\`.`)
   }
+  const command = (more?: PresetExtras) => presetCommand(name, agent.model, agent.args, more)
   return ok({
-    command: presetCommand(name, agent.model, agent.args),
+    command: command(),
+    preset: { name, command },
     prompt: 'stdin',
     output: name,
+    env: presets[name].env ?? {},
     pass: [...presetVariables(name), ...(agent.pass ?? [])],
   })
 }
@@ -154,6 +162,7 @@ function ownCommand(agent: CommandSettings): Result<Program, SettingsProblem> {
     command: [program, ...args],
     prompt: mode.value,
     output: agent.output ?? 'text',
+    env: {},
     pass: agent.pass ?? [],
   })
 }

@@ -39,12 +39,16 @@ export interface EnvironmentParts {
 
 /** The more specific value wins; nobody can override the marker and the folder. */
 export function childEnvironment(parts: EnvironmentParts): Record<string, string> {
-  const names = [...passedByDefault, ...parts.pass]
-  const passed = Object.entries(parts.node).filter(([name]) => names.some(each => fits(name, each)))
-  const all = { ...Object.fromEntries(passed), ...parts.env, ...parts.turn }
+  const all = { ...passedOn(parts.node, parts.pass), ...parts.env, ...parts.turn }
   const given = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined)
   // Some programs trust PWD more than the folder that they were started in.
   return { ...Object.fromEntries(given), PWD: parts.folder, [TURN_MARKER]: parts.marker }
+}
+
+/** What an agent gets of the node's environment. */
+export function passedOn(node: Variables, pass: readonly string[]): Variables {
+  const names = [...passedByDefault, ...pass]
+  return Object.fromEntries(Object.entries(node).filter(([name]) => names.some(each => fits(name, each))))
 }
 
 function fits(name: string, pattern: string): boolean {

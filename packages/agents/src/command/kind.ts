@@ -22,6 +22,8 @@ export interface CommandHost extends Omit<ProgramPlace, 'path'> {
   readonly environment: Variables
   /** Where the tokens of turns are kept; the system's temporary folder by default. */
   readonly tokens?: string | undefined
+  /** A file that gets everything that the program prints. */
+  readonly log?: string | undefined
 }
 
 export const commandKind: AgentKind<CommandSettings, ProgramPlace, CommandHost> = {
@@ -77,7 +79,7 @@ export const commandKind: AgentKind<CommandSettings, ProgramPlace, CommandHost> 
     const { PATH } = plan.env
     const env = PATH === undefined ? plan.env : { ...plan.env, PATH: inFront(bin, PATH) }
     const around = { ...environment, PATH: inFront(bin, environment.PATH) }
-    return programAdapter(name, { ...plan, env }, { ...host, environment: around })
+    return programAdapter(name, { ...plan, env }, { ...host, bin, environment: around })
   },
 }
 

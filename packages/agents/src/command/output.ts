@@ -3,6 +3,10 @@
 import type { Clock, TurnEvent, Usage } from '@parley/core'
 import { agentLimits } from '../limits.ts'
 import { laterUsage, sameUsage } from '../metering.ts'
+import { type Outage, type Refusal, reasonOfStatus, refusalText } from '../outage/outage.ts'
+import type { Patience } from '../outage/patience.ts'
+import { resetAt, resetIn } from '../outage/resets.ts'
+import { reasonInWords, reasonOfProgram, retryInLine } from '../outage/wordings.ts'
 import type { OutputName } from './config.ts'
 import { LineDecoder, plainText } from './lines.ts'
 import { parsers } from './parsers/index.ts'
@@ -15,6 +19,11 @@ export interface OutputOptions {
   readonly clock: Clock
   readonly emit: (event: TurnEvent) => void
   readonly hide: (text: string) => string
+  /** Gets every line. */
+  readonly log?: ((line: string) => void) | undefined
+  /** Of the turn, under each of its names, the longest first: what is inside is shown without it. */
+  readonly folders: readonly string[]
+  readonly patience: Patience
 }
 
 export interface OutputEnd {
@@ -22,12 +31,20 @@ export interface OutputEnd {
   readonly usage: Usage
   readonly blocked?: string
   readonly failed?: string
+  readonly session?: string
+  /** It said and used nothing: whatever ended it came before its work. */
+  readonly idle: boolean
+  /** The service behind the agent refused to work, and has not worked since. */
+  readonly refused?: Outage
+  /** The same, or what its last words say about it. */
+  readonly outage?: Outage
   readonly stderr: string
   /** The last line of standard error, or of standard output, that says something. */
   readonly lastWords: string
 }
 
 export class AgentOutput {
+  readonly #options: OutputOptions
   readonly #emit: (event: TurnEvent) => void
   readonly #hide: (text: string) => string
   readonly #events: LineEvents
@@ -41,19 +58,32 @@ export class AgentOutput {
   #result: string | undefined
   #blocked: string | undefined
   #failed: string | undefined
+  #session: string | undefined
+  #idle = true
+  #refused: Outage | undefined
   #usage: Usage = {}
   #lastOut = ''
   #lastError = ''
 
-  constructor({ output, clock, emit, hide }: OutputOptions) {
+  constructor(options: OutputOptions) {
+    const { output, clock, emit, hide, log = () => {} } = options
+    this.#options = options
     this.#emit = emit
     this.#hide = hide
     this.#events = new LineEvents(clock, emit)
     this.#parser = output === 'text' ? undefined : parsers[output](this.#report())
     const most = output === 'text' ? agentLimits.lineLength : agentLimits.jsonLineLength
+    const taken = (text: string, take: (line: string) => void) => {
+      const line = hide(text)
+      log(line)
+      take(line)
+    }
     const progress = (text: string) => this.#events.progress(hide(text))
-    this.#stdout = new LineDecoder({ line: text => this.#line(hide(text)), progress }, most)
-    this.#stderr = new LineDecoder({ line: text => this.#errorLine(hide(text)), progress }, agentLimits.lineLength)
+    this.#stdout = new LineDecoder({ line: text => taken(text, line => this.#line(line)), progress }, most)
+    this.#stderr = new LineDecoder(
+      { line: text => taken(text, line => this.#errorLine(line)), progress },
+      agentLimits.lineLength,
+    )
   }
 
   stdout(bytes: Uint8Array): void {
@@ -70,13 +100,21 @@ export class AgentOutput {
     this.#stderr.end()
     this.#endMessage()
     this.#events.end()
+    const stderr = this.#hide(plainText(this.#errors.read()))
+    const lastWords = shorten(this.#lastError || this.#lastOut, agentLimits.summaryLength)
+    const outage =
+      this.#refused ?? this.#inWords([this.#failed ?? '', lastWords, stderr.slice(-agentLimits.summaryLength)])
     return {
       text: this.#answer(),
       usage: this.#usage,
       ...(this.#blocked !== undefined && { blocked: this.#blocked }),
       ...(this.#failed !== undefined && { failed: this.#failed }),
-      stderr: this.#hide(plainText(this.#errors.read())),
-      lastWords: shorten(this.#lastError || this.#lastOut, agentLimits.summaryLength),
+      ...(this.#session !== undefined && { session: this.#session }),
+      idle: this.#idle && !used(this.#usage),
+      ...(this.#refused && { refused: this.#refused }),
+      ...(outage && { outage }),
+      stderr,
+      lastWords,
     }
   }
 
@@ -103,7 +141,51 @@ export class AgentOutput {
   #errorLine(text: string): void {
     if (text.trim() === '') return
     this.#lastError = text.trim()
-    this.#events.line('notice', text)
+    const refusal = retryInLine(this.#options.output, this.#lastError)
+    if (refusal) this.#refusal(refusal)
+    // A known program tells what it does in its events: what else it prints is noise.
+    else if (isOwn(this.#options.output)) this.#events.line('notice', text)
+  }
+
+  #inWords(ending: readonly string[]): Outage | undefined {
+    const { output, clock } = this.#options
+    const said = ending.join('\n')
+    const reason = reasonInWords(output, said)
+    if (reason === undefined) return undefined
+    const until = resetIn(said, clock.now())
+    return { reason, ...(until !== undefined && { until }) }
+  }
+
+  #refusal(refusal: Refusal): void {
+    const { output, clock, patience } = this.#options
+    const { status, resetsAt, retry } = refusal
+    const message =
+      refusal.message === undefined ? undefined : shorten(plainText(refusal.message), agentLimits.summaryLength)
+    const byStatus = reasonOfStatus(status)
+    // The status 429 is used for three things, and 400 for anything.
+    const vague = byStatus === undefined || byStatus === 'quota'
+    const inWords = vague && message !== undefined ? reasonOfProgram(output, message) : undefined
+    // A line about another try may follow one that said why.
+    const reason = refusal.reason ?? inWords ?? byStatus ?? (retry && this.#refused?.reason)
+    if (reason === undefined && !retry) {
+      if (message !== undefined) this.#events.line('notice', message)
+      return
+    }
+    this.#events.line('notice', refusalText({ ...refusal, message }, reason))
+    if (reason === undefined) return
+    const now = clock.now()
+    const until = resetAt(resetsAt, now) ?? (message === undefined ? undefined : resetIn(message, now))
+    this.#refused = { reason, ...(status !== undefined && { status }), ...(until !== undefined && { until }) }
+    patience.refused(this.#refused, retry?.delayMs)
+  }
+
+  #inside(text: string): string {
+    return this.#options.folders.reduce((rest, folder) => rest.replaceAll(`${folder}/`, ''), text)
+  }
+
+  #worked(): void {
+    this.#refused = undefined
+    this.#options.patience.calm()
   }
 
   #endMessage(): void {
@@ -115,6 +197,8 @@ export class AgentOutput {
 
   #said(text: string): void {
     if (text.trim() === '') return
+    this.#idle = false
+    this.#worked()
     this.#message = text
     this.#events.line('text', text)
   }
@@ -126,13 +210,22 @@ export class AgentOutput {
         this.#said(text)
       },
       delta: text => {
+        this.#worked()
         // A message that never ends keeps its end.
         this.#growing = (this.#growing + text).slice(-agentLimits.resultLength)
       },
       endMessage: () => this.#endMessage(),
-      thinking: text => this.#events.line('thinking', text),
+      thinking: text => {
+        this.#worked()
+        this.#events.line('thinking', text)
+      },
       notice: text => this.#events.line('notice', text),
-      tool: (name, state, summary) => this.#events.tool(name, state, summary),
+      tool: (name, state, summary) => {
+        this.#idle = false
+        this.#worked()
+        this.#events.tool(name, state, summary && this.#inside(summary))
+      },
+      refused: refusal => this.#refusal(refusal),
       usage: total => {
         const usage = laterUsage(this.#usage, total)
         if (sameUsage(usage, this.#usage)) return
@@ -140,6 +233,7 @@ export class AgentOutput {
         this.#emit({ type: 'usage', usage })
       },
       result: text => {
+        this.#worked()
         this.#result = text
       },
       blocked: reason => {
@@ -148,8 +242,23 @@ export class AgentOutput {
       failed: message => {
         this.#failed = shorten(plainText(message), agentLimits.summaryLength)
       },
+      session: id => {
+        if (id.length <= agentLimits.sessionLength && SESSION.test(id)) this.#session = id
+      },
     }
   }
+}
+
+/** It becomes an argument of the next turn's command line. */
+const SESSION = /^[A-Za-z0-9][\w.:-]*$/
+
+function used({ tokensIn = 0, tokensOut = 0, usd = 0 }: Usage): boolean {
+  return tokensIn + tokensOut + usd > 0
+}
+
+/** What the user wrote, or wrote for Parley. */
+function isOwn(output: OutputName): boolean {
+  return output === 'text' || output === 'json-lines'
 }
 
 function parseObject(line: string): JsonObject | undefined {

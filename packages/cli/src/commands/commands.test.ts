@@ -1,5 +1,5 @@
 import { CallError } from '@parley/call'
-import { ParleyError, parseTimestamp } from '@parley/core'
+import { ManualClock, ParleyError, parseTimestamp } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { EntryView, RunSummaryView, RunView } from '../node/views.ts'
 import type { Paint } from '../render/paint.ts'
@@ -67,18 +67,92 @@ const one = 'run_01m7aaaaaaaaaaaaaaaaaaaaaa'
 
 test('runs: a table for people, all of it for programs, with limit and states passed on', async () => {
   const node = fakeNode({
-    '/runs/list': { runs: [view] },
+    // A heading of a part says nothing of what is wanted.
+    '/runs/list': { runs: [{ ...view, intent: '## Do this\n\nTidy the house\n' }] },
   })
   const people = await parley(['runs'], { node })
   expect(people).toEqual({
     code: 0,
     err: '',
-    out: 'RUN             STATE  INTENT          TASKS   STARTED  TOOK  SPENT\nrun_01m7aaaaaa  done   Tidy the house    2/2  just now   42s  $0.02\n',
+    out: 'RUN         STATE  INTENT          TASKS   STARTED  TOOK  SPENT\nrun_aaaaaa  done   Tidy the house    2/2  just now   42s  $0.02\n',
   })
   const program = await parley(['runs', '--json', '--state', 'done', '--limit', '5'], { node })
   expect(JSON.parse(program.out)).toMatchObject({ runs: [{ run: view.run }] })
   expect(node.asked('/runs/list')).toEqual([{ limit: 21 }, { limit: 6, states: ['done'] }])
   expect((await parley(['runs'], { node: fakeNode({ '/runs/list': { runs: [] } }) })).out).toContain('parley solve')
+})
+
+test('runs: one that waits for a person says so, and for what', async () => {
+  const waits = { things: 2, question: 'Which floor?', alone: true }
+  const list = [
+    runView({ waits }),
+    runView({ run: `${one.slice(0, -1)}b`, waits: { ...waits, things: 1, alone: false } }),
+  ]
+  const { out } = await parley(['runs'], { node: fakeNode({ '/runs/list': { runs: list } }) })
+  const [, first, asked, second, also] = out.split('\n')
+  expect(first).toMatch(/^run_aaaaaa +waiting for you +Tidy the house/)
+  expect(asked).toBe('  Which floor? (and 1 more)')
+  expect(second).toMatch(/^run_aaaaab +working /)
+  expect(also).toBe('  waiting for you: Which floor?')
+})
+
+test('parley alone: what waits, what is at work, what to do next; and right without a node, a team file, a repository', async () => {
+  const away = () => {
+    throw new ParleyError('node_not_running', 'No node is running.')
+  }
+  const nothing = await parley([], { node: away })
+  expect(nothing).toMatchObject({ code: 0, err: '' })
+  expect(nothing.out).toBe(`Nothing is at work: no node is running.
+
+Next
+  parley init
+      prepares this folder, which is no git repository
+  parley help
+      every command
+`)
+  const broken = await parley([], {
+    node: () => {
+      throw new ParleyError('node_unreachable', 'It hangs.')
+    },
+  })
+  expect(broken.out).toContain('The node cannot be reached: It hangs.\n\nNext\n  parley doctor\n')
+  const busy = fakeNode({
+    '/gates/list': { gates: [gateView(one, 'plan', { deadline: at(90), fallback: 'approve' })] },
+    '/runs/list': { runs: [runView({ waits: { things: 1, question: 'plan?', alone: true } })] },
+  })
+  const terminal = new FakeTerminal({ columns: 44 })
+  expect((await parley([], { node: busy, terminal })).out).toBe(`Waiting for you
+  plan?
+    gate_aaplan · starts by itself in 1 min…
+
+At work
+RUN         STATE    INTENT          STARTED
+run_aaaaaa  working  Tidy the hou…  just now
+
+Next
+  parley inbox
+      answer what waits
+  parley show run_aaaaaa --follow
+      watch the newest run
+  parley init
+      prepares this folder, which is no git…
+  parley help
+      every command
+`)
+  expect(JSON.parse((await parley(['--json'], { node: busy })).out)).toMatchObject({ node: 'running', at_work: [{}] })
+  expect((await parley([], { env: { PARLEY_TOKEN_FILE: '/token' } })).out).toContain('parley ws status')
+})
+
+test('show and runs tell work from waiting, up to now', async () => {
+  const times = { working: 190_000, person: 80_000, slot: 30_000, other: 0, doing: 'person', since: at(0) } as const
+  const view = runView({ times })
+  const clock = new ManualClock(parseTimestamp(at(10))!)
+  const node = fakeNode({ '/runs/show': view, '/runs/list': { runs: [view] } })
+  const shown = (await parley(['show'], { node, clock })).out
+  expect(shown).toContain('time     3m10s at work, 1m30s waiting for you, 30s waiting for a free slot\n')
+  expect((await parley(['runs'], { node, clock })).out).toMatch(/WAITED\n.* 1m30s\n/)
+  const over = fakeNode({ '/runs/show': { ...view, ended: at(1) } })
+  expect((await parley(['show'], { node: over, clock })).out).toContain('1m20s waiting for you')
 })
 
 test('runs: a damaged one is among them, and what is damaged is told by verify', async () => {
@@ -96,12 +170,12 @@ test('runs: a damaged one is among them, and what is damaged is told by verify',
   const { out, err, code } = await parley(['runs'], { node })
   expect(code).toBe(0)
   expect(out.split('\n').map(line => line.trimEnd())).toEqual([
-    'RUN             STATE    INTENT          TASKS   STARTED  TOOK  SPENT',
-    'run_01m7aaaaaa  done     Tidy the house    2/2  just now   42s  $0.02',
-    'run_01m7bbbbbb  damaged                         just now',
+    'RUN         STATE    INTENT          TASKS   STARTED  TOOK  SPENT',
+    'run_aaaaaa  done     Tidy the house    2/2  just now   42s  $0.02',
+    'run_bbbbbb  damaged                         just now',
     '',
   ])
-  expect(err).toContain('`parley trail verify run_01m7bbbbbb` shows the damage')
+  expect(err).toContain('`parley trail verify run_bbbbbb` shows the damage')
   const paint: Paint = (tone, text) => `<${tone}>${text}`
   expect(runsTable(list, { width: 80, now: parseTimestamp(at(42))!, paint }).join('\n')).toContain('<bad>damaged')
   const program = await parley(['runs', '--json', '--state', 'damaged'], { node })
@@ -155,7 +229,7 @@ Steps
     … 3 more lines
  +38s  review  Clean it        critic#1   accepted  2.0s
     Clean.
-Full text: parley show run_01m7aaaaaa --full
+Full text: parley show run_aaaaaa --full
 
 Result
 files   2 changed
@@ -166,7 +240,7 @@ result  folder /projects/result
 Warnings
 warning: 3 uncommitted changes are not part of it.
 
-Its record: parley trail query run_01m7aaaaaa, parley trail verify run_01m7aaaaaa
+Its record: parley trail query run_aaaaaa, parley trail verify run_aaaaaa
 `)
   expect(JSON.parse((await parley(['show', '--json'], { node })).out)).toEqual(view)
   const full = (await parley(['show', '--full'], { node })).out
@@ -243,7 +317,7 @@ test('an id that fits several runs is not found, and they are named', async () =
   })
   const ran = await parley(['show', 'run_'], { node })
   expect(ran.code).toBe(3)
-  expect(ran.err).toContain(`\n  ${one}\n  run_2\n  next: `)
+  expect(ran.err).toContain('\n  run_aaaaaa\n  run_2\n  next: ')
 })
 
 test('what is not found ends with 3, an unreachable node with 4', async () => {
@@ -275,22 +349,34 @@ test('the inside of a workspace', async () => {
       unread: 2,
       checkpoints: 1,
       may_change: ['report/**'],
+      verbs: ['status', 'inbox'],
     },
     '/workspaces/inbox': {
       mail: [{ id: 'm', from: 'owner', type: 'reply', priority: 'urgent', text: 'The upper\nfloor' }],
     },
     '/workspaces/checkpoint': { checkpoint: 'cp_1', files: ['a'] },
     '/workspaces/block': {},
+    '/workspaces/ask': { answered: false, mail: [] },
+    '/workspaces/verdict': { verdict: 'revise' },
   })
   expect((await parley(['ws', 'status'], { node })).out).toContain(
-    'may change  report/**\nunread      2 (parley ws inbox)',
+    'may change  report/**\nmay call    status, inbox\nunread      2 (parley ws inbox)',
   )
   expect((await parley(['ws', 'inbox'], { node })).out).toBe('from owner: reply (urgent)\n  The upper\n  floor\n')
-  expect((await parley(['ws', 'checkpoint', 'half done'], { node })).out).toBe('Saved cp_1: 1 file changed.\n')
+  expect((await parley(['ws', 'checkpoint', 'half done'], { node })).out).toBe(
+    'Saved checkpoint cp_1: 1 file changed.\n',
+  )
   expect((await parley(['ws', 'block', 'Which floor?'], { node })).code).toBe(0)
   expect((await parley(['ws', 'block'], { node })).code).toBe(2)
   expect(node.asked('/workspaces/checkpoint')).toEqual([{ intent: 'half done' }])
   expect(node.asked('/workspaces/block')).toEqual([{ reason: 'Which floor?' }])
+  expect((await parley(['ws', 'ask', 'Which floor?', '--wait', '9'], { node })).out).toContain(
+    'or call parley ws block',
+  )
+  expect(node.asked('/workspaces/ask')).toEqual([{ question: 'Which floor?', wait_s: 9 }])
+  expect((await parley(['ws', 'verdict', 'revise', 'No rhyme', 'No end'], { node })).code).toBe(0)
+  expect(node.asked('/workspaces/verdict')).toEqual([{ verdict: 'revise', findings: ['No rhyme', 'No end'] }])
+  expect((await parley(['ws', 'verdict', 'maybe'], { node })).code).toBe(2)
 })
 
 test('what a task is called cannot steer the terminal, in any view', async () => {

@@ -1,14 +1,25 @@
-// All commands in the order of the help: name, summary, and the file to load when the command is used.
-import type { Entry, Table } from '../command.ts'
+// All commands in the order of the help, below the titles of their sections: name, summary, and the file to load when
+// the command is used.
+import type { Entry, Section, Table } from '../command.ts'
 
-const commands: readonly Entry[] = [
+const lines: readonly (string | Entry)[] = [
+  'Start work',
   ['init', 'Prepare a project: a team file, and notes for agents', () => import('./solve/init.ts')],
   ['solve', 'Let a team of agents solve an intent', () => import('./solve/solve.ts')],
   ['run', 'Run a team file, with its description as the intent', () => import('./solve/run.ts')],
+  'See what happens',
   ['runs', 'List runs, the newest first', () => import('./runs/runs.ts')],
   ['show', 'Show everything about one run', () => import('./runs/show.ts')],
+  ['diff', 'Show what a run or a task changed, and how it was judged', () => import('./runs/diff.ts')],
+  ['log', 'Show what the agent of a task did and said, live with -f', () => import('./runs/log.ts')],
   ['tree', 'Show the tasks of a run as a tree', () => import('./runs/tree.ts')],
   ['tasks', 'List the tasks of a run in the order of its plan', () => import('./runs/tasks.ts')],
+  'Take the result',
+  ['apply', 'Take the result of a run over into the current branch', () => import('./runs/apply.ts')],
+  ['undo', 'Take an applied result back', () => import('./runs/undo.ts')],
+  ['pr', 'Open a pull request with the record of a run as its text', () => import('./runs/pr.ts')],
+  ['clean', 'Remove branches and folders of finished runs', () => import('./runs/clean.ts')],
+  'Answer what waits for you',
   ['inbox', 'See what is waiting for you, live, and answer it', () => import('./people/inbox.ts')],
   ['gates', 'List the gates that are waiting for a person', () => import('./people/gates.ts')],
   ['escalations', 'List questions from agents that are waiting for a person', () => import('./people/escalations.ts')],
@@ -17,6 +28,7 @@ const commands: readonly Entry[] = [
   ['modify', 'Approve what is waiting for an answer, with changes', () => import('./people/modify.ts')],
   ['reply', 'Answer an agent that cannot continue without you', () => import('./people/reply.ts')],
   ['passphrase', 'Set or remove the passphrase that your answers require', () => import('./people/passphrase.ts')],
+  'Steer the work',
   ['inject', 'Send a message to a working agent, or to all agents of a run', () => import('./runs/inject.ts')],
   ['suspend', 'Pause the work of a run, or of one task', () => import('./runs/suspend.ts')],
   ['resume', 'Resume suspended work', () => import('./runs/resume.ts')],
@@ -25,6 +37,7 @@ const commands: readonly Entry[] = [
   ['salvage', 'Review what a failed task left, and keep or discard it', () => import('./runs/salvage.ts')],
   ['budget', 'Show what was spent today, or what a run may use; raise a limit', () => import('./runs/budget.ts')],
   ['users', 'List the people who answer for runs, or change what they may do', () => import('./people/users.ts')],
+  'Read and prove the record',
   ['trail query', "Show entries of a run's record", () => import('./trail/query.ts')],
   ['trail follow', "Show a run's record as it arrives, until the run is over", () => import('./trail/follow.ts')],
   ['trail verify', 'Verify the record: every hash, anchor and signature', () => import('./trail/verify.ts')],
@@ -46,6 +59,7 @@ const commands: readonly Entry[] = [
     'Restore missing or damaged parts of the cold tier from the replica',
     () => import('./trail/restore.ts'),
   ],
+  'Work with agents of others',
   [
     'id',
     "Show the profile's key and the line that others paste to pin it, or replace it",
@@ -62,20 +76,43 @@ const commands: readonly Entry[] = [
   ['ask', 'Ask a peer: its agent takes one turn and streams its answer', () => import('./peers/ask.ts')],
   ['cancel', 'Cancel a turn that you asked a peer for', () => import('./peers/cancel.ts')],
   ['call', "Call an operation of a peer's node, as its owner allows", () => import('./peers/call.ts')],
+  'Set up this machine',
   ['agents', 'List configured agents and presets, and which are installed', () => import('./node/agents.ts')],
   ['doctor', 'Check everything that can be wrong, and say how to fix it', () => import('./node/doctor.ts')],
   ['config', 'Show each setting and where its value came from', () => import('./node/config.ts')],
   ['up', 'Run the node of this profile', () => import('./node/up.ts')],
   ['down', 'Stop the node of this profile; its runs continue when it is started again', () => import('./node/down.ts')],
   ['completion', 'Print completion for a shell', () => import('./node/completion.ts')],
+  'For agents at work',
   ['ws status', 'Show this workspace: task, state, unread mail, what may be changed', () => import('./ws/status.ts')],
   ['ws inbox', 'Read new mail; each message is delivered once', () => import('./ws/inbox.ts')],
   ['ws checkpoint', 'Save the folder: an interrupted turn resumes from here', () => import('./ws/checkpoint.ts')],
+  ['ws ask', 'Ask a person, and wait a while for the answer', () => import('./ws/ask.ts')],
+  ['ws escalate', 'Tell a person about something beyond your task, and go on', () => import('./ws/escalate.ts')],
   ['ws block', 'Say that you cannot continue without an answer; then end your process', () => import('./ws/block.ts')],
+  ['ws spend', 'Show what your turn has used, and what is left', () => import('./ws/spend.ts')],
+  ['ws verdict', 'Give your verdict on the work that you review', () => import('./ws/verdict.ts')],
+  [
+    'mcp',
+    "Serve the verbs of an agent's turn as MCP tools, over standard input and output",
+    () => import('./ws/mcp.ts'),
+  ],
 ]
 
+const sections: Section[] = []
+for (const line of lines) {
+  if (typeof line === 'string') sections.push({ title: line, commands: [] })
+  else sections.at(-1)!.commands.push(line)
+}
+
 export const commandTable: Table = {
-  commands,
+  sections,
+  commands: sections.flatMap(({ commands }) => commands),
+  alone: [
+    '',
+    'Show where you are: what waits for you, what is at work, what to do next',
+    () => import('./node/here.ts'),
+  ],
   groups: [
     {
       name: 'trail',
@@ -86,6 +123,9 @@ export const commandTable: Table = {
       summary: 'Pin agents of other people and machines, and set what each may do here',
       alone: 'peers list',
     },
-    { name: 'ws', summary: 'For an agent inside a workspace: checkpoint, status, inbox, block' },
+    {
+      name: 'ws',
+      summary: 'For an agent inside a workspace: status, inbox, checkpoint, ask, escalate, block, spend, verdict',
+    },
   ],
 }

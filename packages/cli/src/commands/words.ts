@@ -9,12 +9,12 @@ export const TEAM_FILE = 'parley.yaml'
 
 export const RUN: Argument = {
   name: 'RUN',
-  summary: 'A run: its id, a unique prefix of it, or last (default: last)',
+  summary: 'A run: its id, a part of it as lists show it, or last (default: last)',
   optional: true,
 }
 
 /** For commands that do not default to the newest run. */
-export const THE_RUN: Argument = { name: 'RUN', summary: 'A run: its id, a unique prefix of it, or last' }
+export const THE_RUN: Argument = { name: 'RUN', summary: 'A run: its id, a part of it as lists show it, or last' }
 export const OF_RUN: Argument = { name: 'RUN', summary: 'Only for this run', optional: true }
 export const OF_TASK: Argument = {
   name: 'TASK',

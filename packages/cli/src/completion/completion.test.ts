@@ -53,7 +53,7 @@ test('bash completes commands, second words, flags, their values and files', () 
   expect(offered('completion', '')).toEqual(['bash', 'zsh', 'fish'])
   expect(offered('--profile', 'work', 'sh')).toEqual(['show'])
   expect(offered('show', 'l')).toEqual(['last'])
-  expect(offered('help', 'app')).toEqual(['approve'])
+  expect(offered('help', 'appr')).toEqual(['approve'])
 })
 
 test('every command and flag is in every script', () => {

@@ -12,7 +12,13 @@ export interface Surroundings {
   readonly home: string
 }
 
-export function agents(list: readonly AgentView[], probes: Probes, around: Surroundings): readonly Finding[] {
+/** `turn` adds what came of a real one. */
+export async function agents(
+  list: readonly AgentView[],
+  probes: Probes,
+  around: Surroundings,
+  turn = async (_agent: AgentView, known: Finding): Promise<Finding> => known,
+): Promise<readonly Finding[]> {
   const found = list.filter(agent => agent.found)
   const missing = list.filter(agent => agent.source === 'configured' && !agent.found)
   const none = warning(
@@ -21,7 +27,7 @@ export function agents(list: readonly AgentView[], probes: Probes, around: Surro
     'Install one (`parley agents` lists them), or use a team file whose agents are commands: parley init',
   )
   return [
-    ...(found.length === 0 ? [none] : found.map(agent => ready(agent, probes, around))),
+    ...(found.length === 0 ? [none] : await Promise.all(found.map(agent => turn(agent, ready(agent, probes, around))))),
     ...missing.map(agent =>
       problem(
         `agent ${oneLine(agent.name)}`,

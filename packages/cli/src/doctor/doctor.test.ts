@@ -6,10 +6,12 @@ import { CallError } from '@parley/call'
 import { type MachineCode, ManualClock, type Ticks } from '@parley/core'
 import { expect, test } from 'vitest'
 import { Failure } from '../failure.ts'
-import type { AgentView } from '../node/views.ts'
-import { doctorHome, doctorTable, nodeWith, noNode, own, sound, well } from '../testing/doctor.ts'
-import type { Brought } from '../testing/fake-node.ts'
+import type { AgentView, RunView } from '../node/views.ts'
+import { doctorHome, doctorTable, nodeWith, noNode, own, sound, status, well } from '../testing/doctor.ts'
+import { type Brought, following } from '../testing/fake-node.ts'
 import { parley, type Surroundings } from '../testing/parley.ts'
+import { done, starting, working } from '../testing/solving.ts'
+import { stepView, taskView } from '../testing/views.ts'
 import { agents as checkAgents } from './agents.ts'
 import type { FileFacts, Probes } from './check.ts'
 import { systemProbes } from './probes.ts'
@@ -291,7 +293,7 @@ test('processes of turns with a node are at work', async () => {
   expect((await doctor({ turns: () => [5, 6] }, { node: nodeWith() })).bad).toEqual([AGENTS])
 })
 
-test('agents: without credentials, with a variable, with a login, configured but missing; values are never shown', () => {
+test('agents: without credentials, with a variable, with a login, configured but missing; values are never shown', async () => {
   const agent: AgentView = {
     name: 'claude',
     source: 'preset',
@@ -304,15 +306,44 @@ test('agents: without credentials, with a variable, with a login, configured but
   }
   const look = (list: AgentView[], env: Record<string, string> = {}, probes: Partial<Probes> = {}) =>
     checkAgents(list, { ...well, ...probes }, { env, home: '/projects' })
-  expect(look([agent])).toMatchObject([{ state: 'warning', remedy: 'Log in once.' }])
-  const [seen] = look([agent], { KEY: 'very-secret' })
+  expect(await look([agent])).toMatchObject([{ state: 'warning', remedy: 'Log in once.' }])
+  const [seen] = await look([agent], { KEY: 'very-secret' })
   expect(seen).toMatchObject({ state: 'ok', text: 'claude 2.1.0, with KEY' })
   expect(JSON.stringify(seen)).not.toContain('very-secret')
   const file = (path: string) => (path === '/projects/.claude/login.json' ? own : undefined)
-  expect(look([agent], {}, { file })).toMatchObject([{ state: 'ok' }])
-  expect(look([agent, { ...agent, name: 'mine', source: 'configured', found: false }], { KEY: 'x' })[1]).toMatchObject({
+  expect(await look([agent], {}, { file })).toMatchObject([{ state: 'ok' }])
+  expect(
+    (await look([agent, { ...agent, name: 'mine', source: 'configured', found: false }], { KEY: 'x' }))[1],
+  ).toMatchObject({
     state: 'problem',
   })
+})
+
+test('with --live each agent takes a turn: its answer, or why there is none', async () => {
+  const agent = { name: 'mine', command: ['cat'] }
+  write('config.yaml', `agents: { ${agent.name}: { command: [cat] } }\n`)
+  const failing = taskView('answer', { steps: [stepView({ outcome: 'failed', text: 'Credit balance is too low' })] })
+  const live = async (...views: RunView[]) => {
+    const node = starting({
+      '/runs/follow': following(views),
+      '/runs/abort': {},
+      '/node/status': status,
+      '/trail/verify': sound,
+    })
+    const env = { HOME: home(), PARLEY_HOME: join(home(), '.parley'), PATH: process.env.PATH }
+    const ran = await parley(['doctor', '--live', '--json'], { cwd: home(), env, node, table: doctorTable(well) })
+    const { checks } = JSON.parse(ran.out) as { checks: { check: string }[] }
+    return { found: checks.find(({ check }) => check === 'agent mine'), node }
+  }
+  const answered = await live(working, done)
+  expect(answered.found).toMatchObject({ state: 'ok', text: expect.stringContaining('answered in') })
+  expect(answered.node.asked('/solve/start')).toMatchObject([
+    { agent: 'mine', approved: true, project: expect.any(String) },
+  ])
+  const refused = await live({ ...working, tasks: [failing] })
+  expect(refused.found).toMatchObject({ state: 'problem', text: expect.stringContaining('Credit balance is too low') })
+  // Nobody pays for a second attempt.
+  expect(refused.node.asked('/runs/abort')).toHaveLength(1)
 })
 
 test('a team file that is none', async () => {

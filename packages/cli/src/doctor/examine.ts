@@ -8,12 +8,13 @@ import { agents, team } from './agents.ts'
 import { type Finding, type Probes, problem } from './check.ts'
 import { deployment } from './deployment.ts'
 import { link } from './link.ts'
+import { liveTurn } from './live.ts'
 import { leftovers, machine, node, trail, versions } from './node.ts'
 import { configuration, disk, folder, key, ledger, permissions, socket } from './profile.ts'
 import { storage } from './storage.ts'
 import { clock, git, limits, nodeVersion } from './system.ts'
 
-export async function examine(context: Context, probes: Probes): Promise<readonly Finding[]> {
+export async function examine(context: Context, probes: Probes, live: boolean): Promise<readonly Finding[]> {
   const { env, cwd, global } = context
   const home = env.HOME || homedir()
   const findings: Finding[] = [
@@ -48,7 +49,9 @@ export async function examine(context: Context, probes: Probes): Promise<readonl
     leftovers(scene),
   )
   if (config.ok) {
-    findings.push(...agents(await agentDirectory({ config: config.value, env }).list(), probes, { env, home }))
+    const list = await agentDirectory({ config: config.value, env }).list()
+    const turn = live ? liveTurn(context, config.value) : undefined
+    findings.push(...(await agents(list, probes, { env, home }, turn)))
   }
   return [...findings, team(probes, cwd, teamProblems)]
 }

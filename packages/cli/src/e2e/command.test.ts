@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { hasTmux, Pty } from '../testing/pty.ts'
 import { HOUSEWORK, teamFile } from '../testing/team.ts'
 import { gone, World } from '../testing/world.ts'
 
@@ -85,21 +86,16 @@ test('bin/parley of the clone works in the folder of the caller, with the argume
 
 const terminals = spawnSync('script', ['--version']).status === 0 && process.platform === 'linux'
 
-test.runIf(terminals)('on a real terminal the plan is asked for, and drawn in place', async () => {
+test.runIf(hasTmux)('on a real terminal the plan is asked for, and drawn in place and in colour', async () => {
   world.team(teamFile(...HOUSEWORK))
   await world.up()
-  const { out, code } = await world.start(
-    ['--quiet', '--return', '--command', 'stty cols 60 rows 20; parley run parley.yaml', '/dev/null'],
-    {
-      program: 'script',
-      input: 'd\ny\n',
-      env: { TERM: 'xterm-256color', SHELL: '/bin/sh' },
-    },
-  ).ended
-  expect(code).toBe(0)
-  expect(out).toContain('Start? [y]es, [n]o, [d]etails:')
-  expect(out).toContain('\u001b[32m✓\u001b[39m Wipe the table')
-  expect(out).toContain('\u001b[32mDone.\u001b[39m')
+  using pty = new Pty(world, 'parley run parley.yaml', { columns: 60, rows: 20 })
+  await pty.shows('Start?')
+  pty.press('y')
+  await pty.shows('ended with 0')
+  const screen = pty.screen('-e')
+  expect(screen).toMatch(/\[32m\S*✓\S* Wipe the table/)
+  expect(screen).toContain('\u001b[32mDone.')
 })
 
 test.runIf(terminals)('NO_COLOR is respected on a terminal', async () => {

@@ -26,8 +26,10 @@ test('solve does the work, and show, runs, tasks and trail tell of it', async ()
   expect(solved).toMatchObject({ code: 0, err: '' })
   expect(solved.out).toContain('[2/2] ✓ Wipe the table (wipe) done')
   expect(solved.out).toMatch(/^Done\. 2 of 2 tasks/m)
-  const look = /^look {4}git (diff \S+)$/m.exec(solved.out)![1]!
-  expect(world.git(...look.split(' '), '--name-only')).toBe('floor.txt\ntable.txt')
+  const look = /^look {4}parley (diff \S+)$/m.exec(solved.out)![1]!
+  const shown = await world.ok(...look.split(' '))
+  expect(shown).toContain('2 files, +3 -0\n')
+  expect(shown).toContain('+swept\n+wiped\n')
   expect(existsSync(join(world.project, 'floor.txt'))).toBe(false)
 
   const { runs } = await world.json<{ runs: RunSummaryView[] }>('runs')

@@ -148,16 +148,19 @@ test('a file that was changed anywhere is refused: exit code 1, and nothing is i
     findings: expect.arrayContaining([expect.objectContaining({ damage: 'unreadable' })]),
   })
   const stranger = '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo='
+  // Undamaged, but of somebody whom nobody trusts here.
   expect(await report(jon, '--file', file, '--key', stranger)).toMatchObject({
-    code: 1,
+    code: 5,
+    undamaged: true,
     findings: expect.arrayContaining([expect.objectContaining({ seq: 1, damage: 'signature' })]),
   })
   await jon.up()
-  for (const args of [
-    [bad, '--key', key],
-    [file, '--key', stranger],
-  ])
-    expect((await jon.parley('trail', 'import', ...args)).code).toBe(1)
+  expect((await jon.parley('trail', 'import', bad, '--key', key)).code).toBe(1)
+  for (const given of [[], ['--key', stranger]]) {
+    const { code, err } = await jon.parley('trail', 'import', file, ...given)
+    expect(code).toBe(5)
+    expect(err).toContain('The file is undamaged')
+  }
   expect((await jon.json<{ runs: RunSummaryView[] }>('runs')).runs).toEqual([])
 })
 

@@ -67,7 +67,6 @@ test.each([
   [['solve', 'x', '--yes=no'], '--yes takes no value.'],
   [['completion', 'tcsh'], "SHELL is one of bash, zsh, fish, not 'tcsh'."],
   [['trail'], "'parley trail' needs a second word."],
-  [[], 'Which command?'],
   [['solve', 'x', '--__proto__'], 'There is no flag --__proto__.'],
 ])('what is missing, too much or of the wrong kind is wrong usage: %j', async (args, message) => {
   expect(await complaint(...args)).toMatchObject({ message })

@@ -46,9 +46,8 @@ export async function parseCommandLine(args: readonly string[], table: Table): P
     if (failure) return wrong(failure)
     const global = flags as unknown as GlobalFlags
     if (global.version) return { kind: 'version', global }
-    if (!global.help)
-      return wrong(wrongUsage('Which command?', 'parley COMMAND', 'No command was given; `parley help` lists all.'))
-    return { kind: 'help', topic: undefined, global }
+    if (global.help) return { kind: 'help', topic: undefined, global }
+    return { kind: 'command', command: await loaded(table.alone), global, input: { flags, words: [] } }
   }
   const word = start.value!
   const before = args.slice(0, start.index)

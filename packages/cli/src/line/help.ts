@@ -18,11 +18,15 @@ function overview(table: Table, width: number): string {
   return page([
     'Parley lets a team of agents solve an intent, with a record of everything and a person at every gate.',
     '',
-    'usage: parley COMMAND [ARGUMENTS] [FLAGS]',
+    'usage: parley [COMMAND] [ARGUMENTS] [FLAGS]',
     '',
-    'Commands:',
-    ...pairs(firstWords(table), width),
+    'Without a command: where you are, what waits for you, and what to do next.',
     '',
+    ...table.sections.flatMap(({ title, commands }) => [
+      `${title}:`,
+      ...pairs(firstWords({ ...table, commands }), width, longest(firstWords(table))),
+      '',
+    ]),
     'Flags for every command:',
     ...flagLines(GLOBAL_FLAGS, width),
     '',
@@ -94,8 +98,11 @@ function flagLines(flags: FlagTable, width: number): readonly string[] {
   )
 }
 
-function pairs(rows: readonly (readonly [string, string])[], width: number): readonly string[] {
-  const left = Math.max(...rows.map(([name]) => name.length))
+function longest(rows: readonly (readonly [string, string])[]): number {
+  return Math.max(...rows.map(([name]) => name.length))
+}
+
+function pairs(rows: readonly (readonly [string, string])[], width: number, left = longest(rows)): readonly string[] {
   const right = Math.max(20, width - left - 4)
   return grid(
     [{}, {}],

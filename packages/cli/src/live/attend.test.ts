@@ -2,7 +2,7 @@ import { CallError } from '@parley/call'
 import { ManualClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { RunView } from '../node/views.ts'
-import { shortGate } from '../render/format.ts'
+import { shortId } from '../render/format.ts'
 import { following } from '../testing/fake-node.ts'
 import { parley } from '../testing/parley.ts'
 import { aborted, done, type Follow, node, plan, run, solve, waiting, working } from '../testing/solving.ts'
@@ -11,45 +11,113 @@ import { at, gateView, questionView, runView, taskView } from '../testing/views.
 
 test('on a terminal the plan is shown and asked for once, then followed to its end', async () => {
   const { api, answers } = node(following([waiting], [working, done]))
-  const terminal = new FakeTerminal({ live: true, interactive: true, answers: ['y'] })
+  const terminal = new FakeTerminal({ live: true, interactive: true, keys: ['y'] })
   const { code } = await solve({ node: api, terminal })
   expect(code).toBe(0)
-  const input = { intent: 'Tidy the house', project: '/nowhere', agent: 'a', approved: false }
+  const input = { intent: 'Tidy the house', project: '/nowhere', agent: 'a', approved: false, attended: true }
   expect(api.asked('/solve/start')).toMatchObject([input])
   expect(answers).toEqual([{ gate: plan.id, decision: 'approve' }])
-  expect(terminal.questions).toEqual(['\nStart? [y]es, [n]o, [d]etails: '])
-  const screen = screenOf(terminal.output)
-  expect(screen.slice(0, 4)).toEqual([
-    'Tidy the house',
-    'team house, 1 task, in /projects/house',
-    '',
-    '└─ · Scan the house  writer',
-  ])
-  expect(screen.slice(4)).toEqual([
-    'Tidy the house  run_01m7aaaaaa',
+  expect(terminal.output).toContain('Start?')
+  expect(screenOf(terminal.output)).toEqual([
+    'Tidy the house  run_aaaaaa',
     '└─ ✓ Scan the house  writer  1/2  5.0s',
     'Done. 1 of 1 task · 5.0s',
     'files   1 changed',
     '  report.md',
     'result  branch parley/tidy',
-    'look    git diff bbbbbbbbbb..parley/tidy',
-    'record  parley trail verify run_01m7aaaaaa',
+    'look    parley diff run_aaaaaa',
+    'take    parley apply run_aaaaaa',
+    'record  parley trail verify run_aaaaaa',
   ])
   expect(api.closed()).toBe(true)
 })
 
-test('details are shown before the answer, and anything else asks again', async () => {
+test('details stay above the question, a wrong key is told, help lists the keys, and nothing pasted is an answer', async () => {
   const { api } = node(following([waiting], [done]))
-  const terminal = new FakeTerminal({ interactive: true, answers: ['d', 'what?', ' YES '] })
+  const terminal = new FakeTerminal({ interactive: true, keys: ['d', 'x', '\r', '?', 'y'] })
   expect((await solve({ node: api, terminal })).code).toBe(0)
-  expect(terminal.questions.length).toBe(3)
-  expect(terminal.output).toContain('scan: Scan the house\n  agent    writer\n  limits   2 attempts at most\n')
+  const seen = terminal.output.replaceAll('\u001b[K', '')
+  expect(seen).toContain('scan: Scan the house\n  agent    writer\n  limits   2 attempts at most\n')
+  expect(seen).toContain("'x' does nothing here; ? shows the keys.")
+  expect(seen).toContain('Enter does nothing here; ? shows the keys.')
+  expect(seen).toContain('  y  all its tasks are approved\n  n  the run ends, and nothing has started\n')
+  expect(seen).toContain('Nothing starts until you answer.')
+})
+
+test('a key that is pressed before the next question has settled, or comes with a paste, answers nothing', async () => {
+  const terminal = new FakeTerminal({ interactive: true })
+  const second = { ...merge, id: `${merge.id}2` }
+  const { api, answers } = node(following([working, { ...gated, gates: [merge, second] }]))
+  const ends = solve({ node: api, terminal }, '--yes')
+  await expect.poll(() => terminal.output).toContain('? help')
+  terminal.press('ly')
+  expect(terminal.output).toContain('press the key again')
+  terminal.clock.advance(500)
+  terminal.press('y', true)
+  expect(answers).toEqual([])
+  terminal.press('y')
+  await expect.poll(() => answers).toEqual([{ gate: second.id, decision: 'approve' }])
+  terminal.press('\x03\x03')
+  expect((await ends).code).toBe(130)
+})
+
+test('an answer from elsewhere takes the question away, says so, and the run goes on in view', async () => {
+  const go = Promise.withResolvers<void>()
+  const { api, answers } = node(async function* () {
+    yield gated
+    await go.promise
+    yield working
+    yield done
+  })
+  const terminal = new FakeTerminal({ interactive: true })
+  const ends = solve({ node: api, terminal }, '--yes')
+  await expect.poll(() => terminal.output).toContain('? help')
+  // The tasks stay in view while something is asked.
+  expect(screenOf(terminal.output).slice(0, 2)).toEqual(['Tidy the house  run_aaaaaa', '└─ ? scan  writer  1/2'])
+  go.resolve()
+  expect((await ends).code).toBe(0)
+  expect(answers).toEqual([])
+  const screen = screenOf(terminal.output)
+  expect(screen[0]).toBe('Answered elsewhere: May the work on "Scan the house" be merged (one file)?')
+  expect(screen.join('\n')).not.toContain('? help')
+})
+
+test('a terminal is notified of what waits and of the end, in our own words, where that is configured', async () => {
+  const notes = async (bell: string, terminal: string) => {
+    const screen = new FakeTerminal({ interactive: true, keys: ['y'] })
+    const { api } = node(following([working, gated], [done]), {
+      '/config/show': {
+        values: [
+          { key: 'notify.bell', value: bell, from: 'file' },
+          { key: 'notify.terminal', value: terminal, from: 'file' },
+        ],
+      },
+    })
+    await solve({ node: api, terminal: screen }, '--yes')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal gets
+    return screen.output.match(/\u0007|\u001b\][^\u0007]*\u0007/g) ?? []
+  }
+  const texts = ['run_aaaaaa waits for your answer.', 'run_aaaaaa has ended: done.']
+  expect(await notes('false', 'off')).toEqual([])
+  expect(await notes('true', 'off')).toEqual(['\u0007', '\u0007'])
+  expect(await notes('false', 'osc9')).toEqual(texts.map(text => `\u001b]9;Parley: ${text}\u0007`))
+  expect(await notes('false', 'osc777')).toEqual(texts.map(text => `\u001b]777;notify;Parley;${text}\u0007`))
+})
+
+test('gates of one moment are answered together with one key, each by itself', async () => {
+  const two = { ...merge, id: `${merge.id}2`, question: 'May the work on "Clean" be merged?' }
+  const both = { ...gated, gates: [merge, two] }
+  const { api, answers } = node(following([both], [done]))
+  const terminal = new FakeTerminal({ interactive: true, keys: ['a'] })
+  expect((await solve({ node: api, terminal }, '--yes')).code).toBe(0)
+  expect(terminal.output).toContain('a merge all 2')
+  expect(answers).toEqual([merge, two].map(({ id }) => ({ gate: id, decision: 'approve' })))
 })
 
 test('no is a rejection, and the run ends with 1', async () => {
   const rejected: RunView = { ...done, state: 'rejected', reason: 'The plan was not approved.' }
   const { api, answers } = node(following([waiting], [rejected]))
-  const ran = await solve({ node: api, terminal: new FakeTerminal({ interactive: true, answers: ['n'] }) })
+  const ran = await solve({ node: api, terminal: new FakeTerminal({ interactive: true, keys: ['n'] }) })
   expect(ran.code).toBe(1)
   expect(ran.out).toContain('Rejected.')
   expect(answers).toMatchObject([{ decision: 'reject' }])
@@ -59,7 +127,7 @@ test('without a terminal nothing is asked: 5, and how to approve it', async () =
   const { api, answers } = node(following([waiting]))
   const ran = await solve({ node: api })
   expect(ran.code).toBe(5)
-  expect(ran.err).toContain('next: parley approve run_01m7aaaaaa starts it')
+  expect(ran.err).toContain('next: parley approve run_aaaaaa starts it')
   expect(ran.err).toContain('--yes')
   expect(answers).toEqual([])
   const json = await solve({ node: api, terminal: new FakeTerminal({ interactive: true }) }, '--json')
@@ -104,8 +172,8 @@ test('--detach returns at once and says how to come back', async () => {
   const ran = await solve({ node: api }, '--detach')
   expect(ran.code).toBe(0)
   expect(ran.out).toContain(`${run}\n`)
-  expect(ran.out).toContain('parley show run_01m7aaaaaa --follow')
-  expect(ran.out).toContain('parley approve run_01m7aaaaaa')
+  expect(ran.out).toContain('parley show run_aaaaaa --follow')
+  expect(ran.out).toContain('parley approve run_aaaaaa')
 })
 
 test('a run that fails ends with 1 and says why', async () => {
@@ -134,26 +202,26 @@ function interrupting(terminal: FakeTerminal, ...rounds: (readonly RunView[])[])
   }
 }
 
-test('the first Ctrl-C asks on a terminal; nothing typed leaves the run running', async () => {
-  const terminal = new FakeTerminal({ live: true, interactive: true, answers: [''] })
+test('the first Ctrl-C asks on a terminal, and leaves the run running where that is wanted', async () => {
+  const terminal = new FakeTerminal({ live: true, interactive: true, keys: ['l'] })
   const { api } = node(interrupting(terminal, [working]), { '/runs/abort': { run } })
   const { code, err } = await solve({ node: api, terminal }, '--yes')
   expect(code).toBe(130)
   expect(api.asked('/runs/abort')).toEqual([])
-  expect(terminal.questions).toEqual(['\n[Enter] leaves run_01m7aaaaaa running, [a] aborts it: '])
-  expect(err).toContain('Return to it: parley show run_01m7aaaaaa --follow')
+  expect(terminal.output).toContain('Leave run_aaaaaa running, or end it?')
+  expect(err.replaceAll('\n', ' ')).toContain('Return to it: parley show run_aaaaaa --follow')
   expect(terminal.listening).toBe(false)
 })
 
 test('the second Ctrl-C leaves at once, and the run is not aborted', async () => {
-  const terminal = new FakeTerminal({ live: true, interactive: true, answers: [{ interrupt: true }] })
+  const terminal = new FakeTerminal({ live: true, interactive: true, keys: ['\x03'] })
   const { api } = node(interrupting(terminal, [working]))
-  await solve({ node: api, terminal }, '--yes')
-  expect(terminal.left).toBe(130)
+  expect((await solve({ node: api, terminal }, '--yes')).code).toBe(130)
+  expect(api.asked('/runs/abort')).toEqual([])
 })
 
 test('a aborts the run, and its end is still shown', async () => {
-  const terminal = new FakeTerminal({ live: true, interactive: true, answers: ['a'] })
+  const terminal = new FakeTerminal({ live: true, interactive: true, keys: ['a'] })
   const { api } = node(interrupting(terminal, [working], [aborted]), { '/runs/abort': { run } })
   const { code, out } = await solve({ node: api, terminal }, '--yes')
   expect(code).toBe(1)
@@ -170,24 +238,56 @@ test('without a terminal Ctrl-C leaves without a question', async () => {
   expect(err).toContain('It continues without this terminal')
 })
 
-test('Ctrl-C at the plan leaves it waiting', async () => {
-  const terminal = new FakeTerminal({ interactive: true, answers: [{ interrupt: true }] })
+test.each([
+  ['\x03', 'w'],
+  ['\x03', '\x03'],
+])('Ctrl-C at the plan asks whether to cancel it or to leave it waiting: %j leaves it', async (...keys) => {
+  const terminal = new FakeTerminal({ interactive: true, keys })
   const { api, answers } = node(following([waiting]))
-  const { code, err } = await solve({ node: api, terminal })
+  const { code, err, out } = await solve({ node: api, terminal })
   expect(code).toBe(130)
+  expect(out).toContain('Cancel it, or leave it waiting?')
   expect(answers).toEqual([])
-  expect(err).toContain(`parley approve ${shortGate(plan)}`)
-  expect(err).toContain('nothing has started')
-  expect(err).not.toContain('goes on')
+  expect(err.replaceAll('\n', ' ')).toBe(
+    'Nothing starts until you answer. Start it: parley approve run_aaaaaa. Cancel it: parley reject run_aaaaaa. ',
+  )
+})
+
+test('Ctrl-C at the plan, and c: the run is cancelled; b goes back to the question', async () => {
+  const terminal = new FakeTerminal({ interactive: true, keys: ['\x03', 'b', '\x03', 'c'] })
+  const go = Promise.withResolvers<void>()
+  const { api } = node(
+    async function* () {
+      yield waiting
+      await go.promise
+      yield aborted
+    },
+    {
+      '/runs/abort': async () => {
+        go.resolve()
+        return { run }
+      },
+    },
+  )
+  expect((await solve({ node: api, terminal })).code).toBe(1)
+  expect(terminal.output.match(/leave it waiting\?/g)).toHaveLength(2)
+})
+
+test('a plan with a fallback says what it does, and when', async () => {
+  const soon = { ...waiting, gates: [{ ...plan, deadline: at(596), fallback: 'escalate_to_coordinator' }] }
+  const terminal = new FakeTerminal({ interactive: true, keys: ['\x03', 'w'] })
+  const { err } = await solve({ node: node(following([soon])).api, terminal })
+  expect(terminal.output).toContain('Without an answer it starts by itself in 9 min 56 s.')
+  expect(err).toContain('Without an answer it starts by itself in 9 min')
 })
 
 test('somebody else who answers first is right', async () => {
   const { api } = node(following([waiting], [done]), {
     '/gates/respond': new CallError('invalid_state', 'approved already'),
   })
-  const ran = await solve({ node: api, terminal: new FakeTerminal({ interactive: true, answers: ['y'] }) })
+  const ran = await solve({ node: api, terminal: new FakeTerminal({ interactive: true, keys: ['y'] }) })
   expect(ran.code).toBe(0)
-  expect(ran.err).toContain('Somebody else has already answered.')
+  expect(ran.out).toContain('Somebody else has already answered.')
 })
 
 const question = questionView(run, 'scan', { question: 'Which floor?', since: at(2) })
@@ -200,9 +300,8 @@ test('a plan is asked for once, and each of its tasks answered by itself', async
   const tasks = ['a', 'b', 'c'].map(id => taskView(id))
   const gates = tasks.map(({ id }) => gateView(run, id))
   const { api, answers } = node(following([runView({ state: 'waiting', tasks, gates })], [done]))
-  const terminal = new FakeTerminal({ interactive: true, answers: ['y'] })
+  const terminal = new FakeTerminal({ interactive: true, keys: ['y'] })
   expect((await solve({ node: api, terminal })).code).toBe(0)
-  expect(terminal.questions).toHaveLength(1)
   expect(answers).toEqual(gates.map(({ id }) => ({ gate: id, decision: 'approve' })))
 })
 
@@ -215,13 +314,14 @@ const merge = gateView(run, 'scan', {
 const gated = runView({ tasks: [taskView('scan', { state: 'gated', attempt: 1 })], gates: [merge] })
 
 test.each([
-  [['d', 'a'], { decision: 'approve' }],
-  [['r', 'Not this.'], { decision: 'reject', reason: 'Not this.' }],
-  [['m', 'strategy="direct"'], { decision: 'modify', changes: { strategy: 'direct' } }],
-  [['m', '', 'm', 'strategy=direct'], { decision: 'modify', changes: { strategy: 'direct' } }],
+  [['d', 'y'], { decision: 'approve' }],
+  [['n', 'Not thus\x7f\x7fis.\r'], { decision: 'reject', reason: 'Not this.' }],
+  [['n', '\r'], { decision: 'reject' }],
+  [['m', 'strategy="direct"\r'], { decision: 'modify', changes: { strategy: 'direct' } }],
+  [['m', '\r', '\x1b', 'm', 'strategy=direct\r'], { decision: 'modify', changes: { strategy: 'direct' } }],
 ])('a gate that opens later is answered with %j', async (typed, answer) => {
   const { api, answers } = node(following([gated], [done]))
-  const terminal = new FakeTerminal({ interactive: true, answers: typed })
+  const terminal = new FakeTerminal({ interactive: true, keys: typed })
   expect((await solve({ node: api, terminal }, '--yes')).code).toBe(0)
   expect(terminal.output).toContain('be merged (one file)?')
   expect(answers).toEqual([{ gate: merge.id, ...answer }])
@@ -233,12 +333,12 @@ test('without a terminal a gate with a fallback is waited for, one without ends 
   expect((await solve({ node: waited.api }, '--yes')).code).toBe(0)
   const ended = await solve({ node: node(following([gated])).api }, '--yes')
   expect(ended.code).toBe(5)
-  expect(ended.err).toContain(`parley approve ${shortGate(merge)}, or parley reject`)
+  expect(ended.err).toContain(`parley approve ${shortId(merge.id)}, or parley reject`)
 })
 
 test('what an agent asks is asked on the terminal, and the reply goes back', async () => {
   const { api, answers } = node(following([blocked], [working, done]))
-  const terminal = new FakeTerminal({ interactive: true, answers: ['The upper one'] })
+  const terminal = new FakeTerminal({ interactive: true, keys: ['r', 'The upper one\r'] })
   expect((await solve({ node: api, terminal }, '--yes')).code).toBe(0)
   expect(terminal.output).toContain('scan asks: Which floor?')
   expect(answers).toEqual([{ question: question.id, answer: 'envelope', text: 'The upper one' }])
@@ -250,16 +350,26 @@ test('without a terminal a question ends the following only when nothing else ca
   const ran = await solve({ node: api }, '--yes')
   expect(ran.code).toBe(5)
   expect(ran.err).toContain('scan asks: Which floor?')
-  expect(ran.err).toContain(`parley reply ${shortGate(question)} "…" answers it`)
+  expect(ran.err).toContain(`parley reply ${shortId(question.id)} "…" answers it`)
   expect(answers).toEqual([])
 })
 
 test('a question that is left for later is not asked again at once', async () => {
   const busy = { ...blocked, tasks: [...blocked.tasks, taskView('other', { state: 'working' })] }
-  const { api } = node(following([busy], [busy, done]))
-  const terminal = new FakeTerminal({ interactive: true, answers: [''] })
-  expect((await solve({ node: api, terminal }, '--yes')).code).toBe(0)
-  expect(terminal.questions.length).toBe(1)
+  const go = Promise.withResolvers<void>()
+  const { api } = node(async function* () {
+    yield busy
+    await go.promise
+    yield busy
+    yield done
+  })
+  const terminal = new FakeTerminal({ interactive: true, keys: ['l'] })
+  const ends = solve({ node: api, terminal }, '--yes')
+  await expect.poll(() => terminal.output).toContain(`parley reply ${shortId(question.id)}`)
+  const before = terminal.output.length
+  go.resolve()
+  expect((await ends).code).toBe(0)
+  expect(terminal.output.slice(before)).not.toContain('? help')
 })
 
 test('when the node dies it is reached again, and the run is followed to its end', async () => {
@@ -291,12 +401,12 @@ test('a node that stays away ends with 4 after a few attempts', async () => {
 })
 
 test('show --follow only looks: a gate is left to others', async () => {
-  const { api, answers } = node(following([waiting], [waiting, done]), { '/runs/show': waiting })
+  const { api, answers } = node(following([waiting, done]), { '/runs/show': waiting })
   const ran = await parley(['show', '--follow'], {
     node: api,
     terminal: new FakeTerminal({ interactive: true }),
   })
   expect(ran.code).toBe(0)
   expect(answers).toEqual([])
-  expect(ran.err).toContain(`parley approve ${shortGate(plan)}`)
+  expect(ran.out).toContain('waiting, waits for you')
 })

@@ -32,12 +32,17 @@ plan:
     review: { by: critic, prompt: Is it clean?, fallback: [second, helper] }
 `,
   )
-  const { api } = node(following([waiting], [done]))
-  const terminal = new FakeTerminal({ interactive: true, answers: ['d', 'y'] })
+  const folders = [{ agents: ['writer'], setup: ['npm', 'ci'], carry: ['.env.test'] }]
+  const { api } = node(following([{ ...waiting, folders }], [done]))
+  const terminal = new FakeTerminal({ interactive: true, keys: ['d', 'y'] })
   const ran = await parley(['solve', 'Tidy the house'], { node: api, terminal, cwd: folder })
   expect(ran.code).toBe(0)
-  expect(terminal.output).toContain(`intent   Tidy the house
+  const furnished = 'setup npm ci and copies of .env.test in every folder'
+  const seen = terminal.output.replaceAll('\u001b[K', '')
+  expect(seen).toContain(`\n${furnished}\n`)
+  expect(seen).toContain(`intent   Tidy the house
 limits   3 turns at once, ends after 1h00m
+folders  ${furnished}
 asked    May writer do "Scan the house"?
 
 scan: Scan the house
@@ -84,7 +89,7 @@ test('of several answers the beginning of each is printed, and none of a task th
   const { out } = await solve({ node: node(following([several])).api }, '--yes')
   expect(out).toContain('one:\n    Line 0\n')
   expect(out).toContain('    … 24 more lines\ntwo:\n    Short.\n')
-  expect(out).toContain('parley show run_01m7aaaaaa --full')
+  expect(out).toContain('parley show run_aaaaaa --full')
   expect(out).not.toContain('Only a step.')
 })
 

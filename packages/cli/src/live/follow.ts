@@ -78,7 +78,7 @@ function tellMachine(context: Context, held: boolean, { machine }: RunView): boo
 }
 
 /** The node died while it was held up: the user has to know that. */
-function leftHeld(machine: MachineView, thrown: unknown): Failure {
+export function leftHeld(machine: MachineView, thrown: unknown): Failure {
   const { message } = asFailure(thrown)
   return new Failure('machine_fault', machine.message, {
     why: message,
@@ -96,12 +96,18 @@ function tellWarnings(context: Context, { warnings }: RunView, told: Set<string>
   }
 }
 
-/** Survives losses of the node, up to a few in a row. */
-async function* steadyViews(
+interface Reconnecting {
+  readonly tell?: (line: string) => void
+  readonly connected?: (api: NodeClient) => void
+}
+
+/** The views of a run. Survives losses of the node, up to a few in a row. */
+export async function* steadyViews(
   context: Context,
   first: NodeClient,
   run: string,
   signal: AbortSignal,
+  { tell = line => remark(context, line), connected = () => undefined }: Reconnecting = {},
 ): AsyncIterable<RunView> {
   let api = first
   let losses = 0
@@ -120,11 +126,12 @@ async function* steadyViews(
       if (signal.aborted) return
       if (!LOSSES.has(failure.code) || ++losses > cliLimits.reconnects) throw thrown
     }
-    remark(context, 'The node is gone. Reconnecting; the run continues from its record …')
+    tell('The node is gone. Reconnecting; the run continues from its record …')
     await pause(context, cliLimits.reconnectMs * losses, signal)
     if (signal.aborted) return
     try {
       api = await context.connect()
+      connected(api)
     } catch (thrown) {
       // The next round fails on the old connection, which counts.
       if (losses >= cliLimits.reconnects) throw thrown

@@ -1,115 +1,157 @@
-// One thing that waits, shown whole and answered at the terminal.
-import type { Context } from '../command.ts'
+// One thing that waits, as a question with keys, and how its answer reaches the node.
 import type { Input, NodeClient } from '../node/client.ts'
-import type { GateView } from '../node/views.ts'
-import { drawing, printLines } from '../output.ts'
-import { questionLines, untilLines } from '../render/show.ts'
-import { lines, wrap } from '../render/text.ts'
-import { interruption } from '../terminal.ts'
+import type { GateView, WorkView } from '../node/views.ts'
+import type { Drawing } from '../render/tasks.ts'
+import { labelled, lines, oneLine, wrap } from '../render/text.ts'
+import { meaningOf, questionLines, subjectLines, untilText } from '../render/waiting.ts'
+import { patchLines, workLines } from '../render/work.ts'
+import type { GateWork } from './gate-work.ts'
+import { type Option, Prompt } from './prompt.ts'
 
 /** `changes`: the fields that `modify` changes. */
 export type Decision = Omit<Input<'/gates/respond'>, 'gate' | 'passphrase'>
 export type Reply = Omit<Input<'/escalations/respond'>, 'question' | 'passphrase'>
 export type GateChoice = Decision | Reply
 
+export type GateAnswer =
+  | { readonly kind: 'answer'; readonly gates: readonly GateView[]; readonly choice: GateChoice }
+  | { readonly kind: 'details' }
+  | { readonly kind: 'later' }
+
 export async function answerGate(api: NodeClient, { id }: GateView, choice: GateChoice): Promise<void> {
   if ('answer' in choice) await api.escalations.respond({ question: id, ...choice })
   else await api.gates.respond({ gate: id, ...choice })
 }
 
-export async function decideGate(context: Context, gate: GateView): Promise<GateChoice | 'later' | 'leave'> {
-  return gate.kind === 'question' ? askReply(context, gate) : askGate(context, gate)
-}
-
-async function askGate(context: Context, gate: GateView): Promise<Decision | 'later' | 'leave'> {
-  printLines(context, ['', ...aboutLines(context, gate)])
-  const question = '[a]pprove, [r]eject, [m]odify, [d]etails, [l]ater: '
-  for (;;) {
-    const word = await choose(['approve', 'reject', 'modify', 'details', 'later'], () => ask(context, question))
-    switch (word) {
-      case undefined:
-        return 'leave'
-      case 'approve':
-        return { decision: 'approve' }
-      case 'reject': {
-        const reason = (await ask(context, 'Reason (optional): '))?.trim()
-        return { decision: 'reject', ...(reason && { reason }) }
-      }
-      case 'modify': {
-        const changes = await askChanges(context, gate)
-        if (changes) return { decision: 'modify', changes }
-        break
-      }
-      case 'details':
-        printLines(context, lines(JSON.stringify(gate.subject, null, 2) ?? 'There are no more details.'))
-        break
-      case 'later':
-        return 'later'
-    }
+/** `alike`: everything in its run that waits for the same decision, itself included; `newest`: as it is now. */
+export function gatePrompt(
+  gate: GateView,
+  alike: () => readonly GateView[],
+  newest: () => GateView,
+  work: GateWork,
+): Prompt<GateAnswer> {
+  const about = (drawing: Drawing) => {
+    const seen = work()
+    const question = questionLines(newest(), drawing)
+    const until = untilLines(newest(), drawing)
+    // Work may be long: what happens without an answer stays in sight.
+    if (seen) return [...question, ...until, ...workLines(seen, drawing)]
+    return [...question, ...subjectLines(gate, drawing.width), ...until]
   }
+  return new Prompt(about, () => (gate.kind === 'question' ? replies(gate) : verdicts(gate, alike())))
 }
 
-async function askChanges(context: Context, gate: GateView): Promise<Record<string, unknown> | undefined> {
-  const typed = await ask(context, `FIELD=VALUE (${gate.changes.join(', ')}; empty: none): `)
-  const at = typed?.indexOf('=') ?? -1
-  if (typed === undefined || at <= 0) return undefined
-  const value = typed.slice(at + 1).trim()
-  try {
-    return { [typed.slice(0, at).trim()]: JSON.parse(value) }
-  } catch {
-    return { [typed.slice(0, at).trim()]: value }
+export function untilLines(gate: GateView, { paint, width, now }: Drawing): readonly string[] {
+  return wrap(untilText(gate, now), width).map(line => paint('warning', line))
+}
+
+const SHOW: Option<GateAnswer> = {
+  key: 'd',
+  label: 'details',
+  help: 'shows everything about it, with its id',
+  gives: { answer: { kind: 'details' } },
+}
+const LATER: Option<GateAnswer> = {
+  key: 'l',
+  label: 'later',
+  help: 'leaves it in `parley inbox`',
+  gives: { answer: { kind: 'later' } },
+}
+
+function verdicts(gate: GateView, alike: readonly GateView[]): readonly Option<GateAnswer>[] {
+  const answer = (choice: GateChoice, gates: readonly GateView[] = [gate]): GateAnswer => ({
+    kind: 'answer',
+    gates,
+    choice,
+  })
+  const { yes, no } = meaningOf(gate)
+  const together: Option<GateAnswer> = {
+    key: 'a',
+    label: `${yes[0]} all ${alike.length}`,
+    help: `the same for all ${alike.length} that wait for this now`,
+    gives: { answer: answer({ decision: 'approve' }, alike) },
   }
-}
-
-async function askReply(context: Context, gate: GateView): Promise<Reply | 'later' | 'leave'> {
-  printLines(context, ['', ...aboutLines(context, gate)])
-  const typed = await ask(context, 'Reply (empty: later): ')
-  if (typed === undefined) return 'leave'
-  return typed.trim() === '' ? 'later' : { answer: 'envelope', text: typed.trim() }
-}
-
-/** The question and the readable part of its subject. */
-export function aboutLines(context: Context, gate: GateView): readonly string[] {
-  const drawn = drawing(context)
-  const { paint, width, now } = drawn
+  const change: Option<GateAnswer> = {
+    key: 'm',
+    label: 'modify',
+    help: `approves it with a change: ${gate.changes.join(', ')}`,
+    gives: {
+      asks: `FIELD=VALUE, where FIELD is one of ${gate.changes.join(', ')}`,
+      answers: text => {
+        const changes = changesIn(text)
+        return changes && answer({ decision: 'modify', changes })
+      },
+    },
+  }
   return [
-    ...questionLines(gate, drawn),
-    ...subjectTexts(gate).flatMap(text =>
-      lines(text).flatMap(line => wrap(line, Math.max(20, width - 2)).map(each => `  ${each}`)),
-    ),
-    ...untilLines(gate, now).map(line => paint('quiet', line)),
+    { key: 'y', label: yes[0], help: yes[1], gives: { answer: answer({ decision: 'approve' }) } },
+    {
+      key: 'n',
+      label: no[0],
+      help: no[1],
+      gives: {
+        asks: 'Why? It is recorded, and agents may read it. Empty: no reason',
+        answers: reason => answer({ decision: 'reject', ...(reason && { reason }) }),
+      },
+    },
+    ...(alike.length > 1 ? [together] : []),
+    ...(gate.changes.length > 0 ? [change] : []),
+    SHOW,
+    LATER,
   ]
 }
 
-/** A prompt, a message, a conflict or a proposal. */
-function subjectTexts({ subject }: GateView): readonly string[] {
-  const about = (subject ?? {}) as {
-    readonly description?: unknown
-    readonly payload?: { readonly content?: unknown }
-    readonly conflict?: { readonly description?: unknown }
-    readonly proposal?: { readonly resolution?: unknown }
-  }
-  const found = [about.description, about.payload?.content, about.conflict?.description, about.proposal?.resolution]
-  return found.filter(text => typeof text === 'string').filter(text => text.trim() !== '')
+function replies(gate: GateView): readonly Option<GateAnswer>[] {
+  const answer = (choice: Reply): GateAnswer => ({ kind: 'answer', gates: [gate], choice })
+  return [
+    {
+      key: 'r',
+      label: 'reply',
+      help: 'the agent continues with your words',
+      gives: { asks: 'Your reply', answers: text => (text === '' ? undefined : answer({ answer: 'envelope', text })) },
+    },
+    {
+      key: 'o',
+      label: 'its own choice',
+      help: 'the agent decides by itself, and says what it assumed',
+      gives: { answer: answer({ answer: 'delegate' }) },
+    },
+    { key: 'x', label: 'end it', help: 'ends the work that asks', gives: { answer: answer({ answer: 'abort' }) } },
+    SHOW,
+    LATER,
+  ]
 }
 
-/** Asks until the answer is one of the words or its first letter; undefined at Ctrl-C or the end of input. */
-export async function choose<const Word extends string>(
-  words: readonly Word[],
-  asked: () => Promise<string | undefined>,
-): Promise<Word | undefined> {
-  for (;;) {
-    const typed = (await asked())?.trim().toLowerCase()
-    if (typed === undefined) return undefined
-    const word = words.find(each => typed === each || typed === each[0])
-    if (word !== undefined) return word
+function changesIn(text: string): Record<string, unknown> | undefined {
+  const at = text.indexOf('=')
+  if (at <= 0) return undefined
+  const [field, value] = [text.slice(0, at).trim(), text.slice(at + 1).trim()]
+  try {
+    return { [field]: JSON.parse(value) }
+  } catch {
+    return { [field]: value }
   }
 }
 
-/** Undefined at Ctrl-C and at the end of input. */
-export async function ask({ terminal }: Context, question: string): Promise<string | undefined> {
-  using interrupted = interruption(terminal)
-  const typed = await terminal.ask(question, interrupted.signal)
-  if (typed === undefined) terminal.err('\n')
-  return typed
+/** Everything about it: what there was no room for, and its ids, to answer it from elsewhere. */
+/** With the patch, for work. */
+export function gateDetails(
+  gate: GateView,
+  short: (id: string) => string,
+  drawing: Drawing,
+  work: WorkView | undefined,
+): readonly string[] {
+  const id = short(gate.id)
+  const how = gate.kind === 'gate' ? `parley approve ${id}, parley reject ${id}` : `parley reply ${id} "…"`
+  const facts: readonly (readonly [string, string])[] = [
+    ['asked', gate.question],
+    ['id', gate.id],
+    ['run', gate.run],
+    ...(gate.task === undefined ? [] : [['task', gate.task] as const]),
+    ['for', oneLine(gate.addressee)],
+    ['also', how],
+  ]
+  const subject = gate.subject === undefined ? [] : lines(JSON.stringify(gate.subject, null, 2))
+  const about = work ? [...workLines(work, drawing, true), '', ...patchLines(work.patch ?? '', drawing.paint)] : subject
+  return ['', ...labelled(facts, drawing.width, drawing.paint), ...about, '']
 }

@@ -1,13 +1,20 @@
-// The inbox on a terminal: a numbered list that is drawn again while nobody types, and one thing at a time answered.
+// The inbox on a terminal: what waits, kept up to date; one thing at a time is opened and answered with a key.
 import type { Context } from '../command.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { asFailure } from '../failure.ts'
+import type { Key } from '../keyboard.ts'
 import { machineFault, type NodeClient } from '../node/client.ts'
 import type { GateView, MachineView } from '../node/views.ts'
-import { drawing, printLines, remark } from '../output.ts'
+import { drawing } from '../output.ts'
+import { between, inWords, plural, shortId, shortIds } from '../render/format.ts'
 import { heldLine } from '../render/machine.ts'
-import { gatesTable } from '../render/runs.ts'
-import { answerGate, decideGate, type GateChoice } from './gate.ts'
+import type { Drawing } from '../render/tasks.ts'
+import { cut, oneLine, wrap } from '../render/text.ts'
+import { fallbackText } from '../render/waiting.ts'
+import { answerGate, type GateAnswer, type GateChoice, gateDetails, gatePrompt } from './gate.ts'
+import { type GateWork, gateWork } from './gate-work.ts'
+import { type Notify, notifier } from './notify.ts'
+import type { Prompt } from './prompt.ts'
 import { Screen } from './screen.ts'
 
 export async function attendInbox(
@@ -15,90 +22,214 @@ export async function attendInbox(
   api: NodeClient,
   own: (list: readonly GateView[]) => readonly GateView[],
 ): Promise<ExitCode> {
-  for (;;) {
-    const chosen = await choose(context, api, own)
-    if (chosen === 'leave') return EXIT.done
-    const choice = await decideGate(context, chosen)
-    if (choice === 'leave') return EXIT.done
-    if (choice !== 'later') await answer(context, api, chosen, choice)
-  }
+  await new Inbox(context, api, own).stay()
+  return EXIT.done
 }
 
-/** Redraws the list until a number is typed. */
-async function choose(
-  context: Context,
-  api: NodeClient,
-  own: (list: readonly GateView[]) => readonly GateView[],
-): Promise<GateView | 'leave'> {
-  const { terminal, clock } = context
-  const controller = new AbortController()
-  let list: readonly GateView[] = []
-  let machine: MachineView | undefined
-  let told = false
-  const frame = () => [
-    ...(machine ? [heldLine(machine, drawing(context), terminal.columns)] : []),
-    ...(list.length > 0 ? numbered(list, context) : ['Nothing is waiting for you.']),
-    terminal.paint('quiet', list.length > 0 ? 'Type a number to open one, q to quit.' : 'Watching; q to quit.'),
-  ]
-  // The list does not wait for it.
-  const lookAtMachine = () =>
-    void machineFault(api).then(
+interface OpenGate {
+  gate: GateView
+  readonly prompt: Prompt<GateAnswer>
+  readonly work: GateWork
+}
+
+class Inbox {
+  readonly #context: Context
+  readonly #api: NodeClient
+  readonly #own: (list: readonly GateView[]) => readonly GateView[]
+  readonly #screen: Screen
+  readonly #stop = new AbortController()
+  #list: readonly GateView[] = []
+  /** The id of what is marked in the list. */
+  #marked: string | undefined
+  #open: OpenGate | undefined
+  #machine: MachineView | undefined
+  #seen = false
+  #notify: Notify = () => undefined
+  #busy = false
+  #hint: string | undefined
+
+  constructor(context: Context, api: NodeClient, own: (list: readonly GateView[]) => readonly GateView[]) {
+    this.#context = context
+    this.#api = api
+    this.#own = own
+    this.#screen = new Screen(context.terminal, context.clock, () => this.#frame())
+  }
+
+  async stay(): Promise<void> {
+    const { terminal } = this.#context
+    this.#notify = await notifier(this.#context, this.#api)
+    using _keys = await terminal.keys(key => this.#press(key))
+    const undo = [terminal.onResize(() => this.#screen.changed()), terminal.onInterrupt(() => this.#stop.abort())]
+    this.#screen.tick()
+    try {
+      for await (const { gates } of this.#api.streams.gates.watch({}, { signal: this.#stop.signal })) this.#see(gates)
+    } catch (thrown) {
+      if (!this.#stop.signal.aborted) throw thrown
+    } finally {
+      for (const each of undo) each()
+      this.#screen.clear()
+    }
+  }
+
+  #see(gates: readonly GateView[]): void {
+    const before = this.#index
+    const known = new Set(this.#list.map(({ id }) => id))
+    this.#list = this.#own(gates)
+    const fresh = this.#list.find(({ id }) => !known.has(id))
+    if (fresh && this.#seen) this.#notify(`${shortId(fresh.run)} waits for your answer.`)
+    this.#seen = true
+    if (!this.#list.some(({ id }) => id === this.#marked)) this.#mark(before)
+    const open = this.#open
+    if (open) {
+      const now = this.#list.find(({ id, since }) => id === open.gate.id && since === open.gate.since)
+      if (now) open.gate = now
+      else {
+        this.#say(`Answered elsewhere: ${oneLine(open.gate.question)}`)
+        this.#open = undefined
+      }
+    }
+    this.#screen.changed()
+    // The list does not wait for it.
+    machineFault(this.#api).then(
       found => {
-        machine = found
-        screen?.changed()
+        this.#machine = found
+        this.#screen.changed()
       },
       () => undefined,
     )
-  const screen = terminal.live ? new Screen(terminal, clock, frame) : undefined
-  const takeBack = terminal.onInterrupt(() => controller.abort())
-  const watching = (async () => {
-    for await (const { gates } of api.streams.gates.watch({}, { signal: controller.signal })) {
-      list = own(gates)
-      screen?.changed()
-      if (!screen && !told) printLines(context, frame())
-      told = true
-      lookAtMachine()
+  }
+
+  get #index(): number {
+    return Math.max(
+      0,
+      this.#list.findIndex(({ id }) => id === this.#marked),
+    )
+  }
+
+  #mark(index: number): void {
+    this.#marked = this.#list[Math.min(Math.max(0, index), this.#list.length - 1)]?.id
+  }
+
+  #press(key: Key): void {
+    this.#hint = undefined
+    if (key.name === 'end' || (key.name === 'ctrl-c' && !this.#open?.prompt.typing)) this.#stop.abort()
+    else if (this.#busy) return
+    else if (this.#open) this.#inOpen(this.#open, key)
+    else if (!key.pasted) this.#inList(key)
+    this.#screen.now()
+  }
+
+  #inList(key: Key): void {
+    const number = Number(key.text)
+    if (key.name === 'q') this.#stop.abort()
+    else if (key.name === 'up' || key.name === 'k') this.#mark(this.#index - 1)
+    else if (key.name === 'down' || key.name === 'j') this.#mark(this.#index + 1)
+    else if (key.name === 'return' || key.name === 'enter') this.#openAt(this.#index)
+    else if (Number.isInteger(number) && number > 0) this.#openAt(number - 1)
+    else if (key.name !== 'redraw')
+      this.#hint =
+        this.#list.length > 0 ? 'Nothing happens there: ↑ ↓ and Enter, a number, or q.' : 'Only q does something here.'
+  }
+
+  #openAt(index: number): void {
+    const gate = this.#list[index]
+    if (!gate) {
+      this.#hint = this.#list.length > 0 ? `There is no number ${index + 1} in this list.` : undefined
+      return
     }
-  })().catch(thrown => {
-    if (!controller.signal.aborted) throw thrown
-  })
-  screen?.tick()
-  try {
-    for (;;) {
-      const typed = await Promise.race([terminal.ask('', controller.signal), watching.then(() => undefined)])
-      const word = typed?.trim().toLowerCase()
-      if (word === undefined || word === 'q' || word === 'quit') return 'leave'
-      const gate = list[Number(word) - 1]
-      if (gate) return gate
-      if (word !== '') remark(context, `There is no number ${word} in this list.`)
+    this.#marked = gate.id
+    const alike = () => this.#list.filter(({ run, type }) => run === gate.run && type === gate.type)
+    const work = gateWork(this.#api, gate, () => this.#screen.changed())
+    const open: OpenGate = { gate, work, prompt: gatePrompt(gate, alike, () => open.gate, work) }
+    this.#open = open
+  }
+
+  #inOpen(open: OpenGate, key: Key): void {
+    if (!open.prompt.typing && (key.name === 'escape' || key.name === 'q')) {
+      this.#open = undefined
+      return
     }
-  } finally {
-    takeBack()
-    controller.abort()
-    screen?.clear()
-    await watching.catch(() => undefined)
+    const outcome = open.prompt.press(key)
+    if (!outcome) return
+    const { answer } = outcome
+    if (answer.kind === 'details') {
+      const short = shortIds(this.#list.map(({ id }) => id))
+      this.#screen.above(gateDetails(open.gate, short, drawing(this.#context), open.work()))
+    } else if (answer.kind === 'later') this.#open = undefined
+    else void this.#answer(answer.gates, answer.choice)
+  }
+
+  async #answer(gates: readonly GateView[], choice: GateChoice): Promise<void> {
+    this.#busy = true
+    this.#open = undefined
+    try {
+      await this.#screen.aside(async () => {
+        for (const each of gates) await answerGate(this.#api, each, choice)
+      })
+      this.#list = this.#list.filter(({ id }) => !gates.some(each => each.id === id))
+      this.#mark(this.#index)
+      this.#hint = 'Done.'
+    } catch (thrown) {
+      const { code, message } = asFailure(thrown)
+      // The list shows what is left.
+      this.#say(code === 'not_found' ? 'Somebody else has already answered.' : message)
+    } finally {
+      this.#busy = false
+      this.#screen.now()
+    }
+  }
+
+  #say(text: string): void {
+    this.#screen.above(wrap(text, this.#context.terminal.columns))
+  }
+
+  #frame(): readonly string[] {
+    const drawn = drawing(this.#context)
+    const height = Math.max(4, this.#context.terminal.rows - 1)
+    const held = this.#machine ? [heldLine(this.#machine, drawn, drawn.width)] : []
+    if (this.#open) {
+      const more = this.#list.length - 1
+      const head = drawn.paint('quiet', cut(`Esc back${more > 0 ? `; ${more} more wait` : ''}`, drawn.width))
+      return [...held, head, ...this.#open.prompt.lines(drawn, height - held.length - 1)]
+    }
+    const hint = this.#hint === undefined ? [] : wrap(this.#hint, drawn.width).map(line => drawn.paint('warning', line))
+    if (this.#list.length === 0) return [...held, 'Nothing is waiting for you.', ...hint, keysOf(['q', 'quit'], drawn)]
+    const keys = keysOf(['↑↓', 'choose', 'Enter', 'open', 'q', 'quit'], drawn)
+    const room = Math.max(2, height - held.length - hint.length - 2)
+    const what = `${plural(this.#list.length, 'thing waits', 'things wait')} for you`
+    return [...held, drawn.paint('strong', what), ...this.#items(room, drawn), ...hint, keys]
+  }
+
+  /** Two lines for each, those around the marked one if there is no room for all. */
+  #items(room: number, drawn: Drawing): readonly string[] {
+    const shown = Math.max(1, Math.floor(room / 2))
+    const first = Math.max(0, Math.min(this.#index - Math.floor(shown / 2), this.#list.length - shown))
+    return this.#list.slice(first, first + shown).flatMap((gate, offset) => {
+      const index = first + offset
+      const mark = gate.id === this.#marked ? drawn.paint('active', '▸') : ' '
+      const lead = `${mark} ${String(index + 1).padStart(2)} `
+      return [
+        `${lead}${cut(askedBy(gate), drawn.width - 5)}`,
+        `     ${drawn.paint('quiet', cut(factsOf(gate, drawn), drawn.width - 5))}`,
+      ]
+    })
   }
 }
 
-/** At most as many lines as the terminal can redraw. */
-function numbered(list: readonly GateView[], context: Context): readonly string[] {
-  const room = Math.max(3, context.terminal.rows - 3)
-  const [header = '', ...rows] = gatesTable(list, {
-    ...drawing(context),
-    width: context.terminal.columns - 4,
-  })
-  const shown = rows.slice(0, room - 1).map((row, index) => `${String(index + 1).padStart(3)} ${row}`)
-  const more = rows.length - shown.length
-  return [`    ${header}`, ...shown, ...(more > 0 ? [`    … and ${more} more`] : [])]
+function askedBy({ kind, task, question }: GateView): string {
+  return oneLine(kind === 'question' && task !== undefined ? `${task} asks: ${question}` : question)
 }
 
-async function answer(context: Context, api: NodeClient, gate: GateView, choice: GateChoice): Promise<void> {
-  try {
-    await answerGate(api, gate, choice)
-    remark(context, 'Done.')
-  } catch (thrown) {
-    const { code, message } = asFailure(thrown)
-    // If it was already answered or the answer does not fit, the list shows what is left.
-    remark(context, code === 'not_found' ? 'Somebody else has already answered.' : message)
-  }
+/** `waits 5 min · is merged by itself in 4 min` */
+function factsOf(gate: GateView, { now }: Drawing): string {
+  const waits = `waits ${inWords(between(gate.since, undefined, now) ?? 0)}`
+  const then = fallbackText(gate, now)
+  return [waits, ...(then === undefined ? [] : [then])].join(' · ')
+}
+
+function keysOf(pairs: readonly string[], { paint, width }: Drawing): string {
+  const parts = pairs.flatMap((each, index) =>
+    index % 2 === 0 ? [`${paint('active', each)} ${pairs[index + 1]}`] : [],
+  )
+  return width < 20 ? (parts[0] ?? '') : parts.join('   ')
 }

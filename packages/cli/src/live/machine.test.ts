@@ -39,6 +39,7 @@ test('whoever follows a run is told at once that it is held up, once, and that i
   await expect.poll(() => screenOf(terminal.output).join('\n')).toContain('held up by the machine (ENOSPC)')
   expect(screenOf(terminal.output).join('\n')).toContain('the disk is full')
   terminal.interrupt()
+  terminal.interrupt()
   expect((await leaves).code).toBe(7)
 })
 

@@ -1,23 +1,30 @@
 // Draws frames in place on a terminal, at most ten times a second: the newest frame wins, and the last one stays.
+import { stripVTControlCharacters } from 'node:util'
 import type { CancelTimer, Clock } from '@parley/core'
 import { cliLimits } from '../limits.ts'
+import { widthOf } from '../render/text.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** Terminals that know synchronised output show a frame whole; others ignore it. */
 const BEGIN = '\x1b[?2026h'
 const END = '\x1b[?2026l'
 
+type Canvas = Pick<Terminal, 'out' | 'columns'>
+
 export class Screen {
-  readonly #terminal: Pick<Terminal, 'out'>
+  readonly #terminal: Canvas
   readonly #clock: Clock
   readonly #frame: () => readonly string[]
-  #drawn = 0
+  #drawn: readonly string[] = []
   #waiting: CancelTimer | undefined
   #wanted = false
   #ticking: CancelTimer | undefined
+  #away = false
+  /** After its end nothing is drawn any more, whatever still comes. */
+  #ended = false
 
   /** `frame` gives the lines as they are now; none may be wider than the terminal, and all must fit its height. */
-  constructor(terminal: Pick<Terminal, 'out'>, clock: Clock, frame: () => readonly string[]) {
+  constructor(terminal: Canvas, clock: Clock, frame: () => readonly string[]) {
     this.#terminal = terminal
     this.#clock = clock
     this.#frame = frame
@@ -25,11 +32,12 @@ export class Screen {
 
   /** Draws now, or when the shortest interval has passed. */
   changed(): void {
+    if (this.#ended) return
     if (this.#waiting) {
       this.#wanted = true
       return
     }
-    this.#draw()
+    this.now()
     this.#waiting = this.#clock.after(
       cliLimits.redrawMs,
       () => {
@@ -42,9 +50,16 @@ export class Screen {
     )
   }
 
+  /** Draws at once: somebody who pressed a key is looking. */
+  now(): void {
+    this.#wanted = false
+    if (!this.#away && !this.#ended) this.#draw([])
+  }
+
   /** Redraws for elapsed times. */
   tick(): void {
     this.#ticking?.()
+    if (this.#ended) return
     this.#ticking = this.#clock.after(
       cliLimits.tickMs,
       () => {
@@ -55,17 +70,35 @@ export class Screen {
     )
   }
 
+  /** Writes lines above the frame, where they stay and scroll away. */
+  above(lines: readonly string[]): void {
+    this.#draw(lines)
+  }
+
+  /** Leaves the screen to something else meanwhile. */
+  async aside<T>(act: () => Promise<T>): Promise<T> {
+    this.#erase()
+    this.#away = true
+    try {
+      return await act()
+    } finally {
+      this.#away = false
+      this.now()
+    }
+  }
+
   /** Leaves the newest frame on the screen. */
   finish(): void {
     this.pause()
-    this.#draw()
-    this.#drawn = 0
+    this.now()
+    this.#drawn = []
+    this.#ended = true
   }
 
   clear(): void {
     this.pause()
-    if (this.#drawn > 0) this.#terminal.out(`${BEGIN}${up(this.#drawn)}\x1b[J${END}`)
-    this.#drawn = 0
+    this.#erase()
+    this.#ended = true
   }
 
   pause(): void {
@@ -76,15 +109,27 @@ export class Screen {
     this.#wanted = false
   }
 
-  #draw(): void {
-    const lines = this.#frame()
+  #erase(): void {
+    if (this.#drawn.length > 0) this.#terminal.out(`${BEGIN}${this.#back}\x1b[J${END}`)
+    this.#drawn = []
+  }
+
+  #draw(above: readonly string[]): void {
+    const lines = this.#ended ? [] : this.#frame()
     // Clears the rest of each line, then everything below: no flicker.
-    const text = lines.map(line => `${line}\x1b[K\n`).join('')
-    this.#terminal.out(`${BEGIN}${up(this.#drawn)}${text}\x1b[J${END}`)
-    this.#drawn = lines.length
+    const text = [...above, ...lines].map(line => `${line}\x1b[K\n`).join('')
+    this.#terminal.out(`${BEGIN}${this.#back}${text}\x1b[J${END}`)
+    this.#drawn = lines
+  }
+
+  /** To the frame's first line. In a terminal that was made narrower since, its lines have become several. */
+  get #back(): string {
+    const { columns } = this.#terminal
+    const rows = this.#drawn.reduce((sum, line) => sum + rowsOf(line, columns), 0)
+    return rows > 0 ? `\x1b[${rows}F` : ''
   }
 }
 
-function up(lines: number): string {
-  return lines > 0 ? `\x1b[${lines}F` : ''
+function rowsOf(line: string, columns: number): number {
+  return Math.max(1, Math.ceil(widthOf(stripVTControlCharacters(line)) / columns))
 }

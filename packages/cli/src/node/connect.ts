@@ -44,7 +44,7 @@ export function connector(
 }
 
 /** Inside a workspace the node at the named socket is used; none is ever started. */
-async function inside(file: string, { env, clock }: Surroundings): Promise<Calls> {
+export async function inside(file: string, { env, clock }: Surroundings): Promise<Calls> {
   const socket = env.PARLEY_SOCKET
   if (!socket) {
     throw new Failure('no_workspace', 'PARLEY_TOKEN_FILE is set, but PARLEY_SOCKET is not.', {

@@ -38,9 +38,10 @@ export async function explained(
   flag: string | undefined,
   env: Environment['env'],
 ): Promise<ParleyError> {
-  const { keyProblem, loadConfig } = await import('@parley/node')
   const { readNodeFile } = await import('@parley/node/commands')
   if (error.code === 'node_start_failed') {
+    // The whole node: only where it has failed to start.
+    const { keyProblem, loadConfig } = await import('@parley/node')
     const config = loadConfig({ flags: { profile: flag }, env })
     if (!config.ok) return config.error
     const lost = keyProblem(config.value.paths.folder)

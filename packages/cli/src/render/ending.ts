@@ -49,8 +49,28 @@ function troubles(view: RunView): readonly string[] {
     })
 }
 
-export function resultLines(view: Pick<RunView, 'result' | 'result_unknown'>, width: number): readonly string[] {
-  const { result } = view
+/** Where the result is, how it is taken over, and what is kept beside it. */
+export function resultLines(view: RunView, width: number): readonly string[] {
+  return [...placeLines(view, width), ...keptLines(view)]
+}
+
+interface Kept {
+  readonly run: string
+  readonly tasks: readonly PlanTaskView[]
+}
+
+/** Work that the result does not have. */
+export function keptLines({ run, tasks }: Kept): readonly string[] {
+  return tasks.flatMap(({ id, salvage }) => {
+    if (salvage?.state !== 'kept') return []
+    const { commit, files } = salvage
+    const what = `${oneLine(id)}: ${plural(files.length, 'file')}${commit === undefined ? '' : `, commit ${shortHash(commit)}`}`
+    return [`${'kept'.padEnd(8)}${what}`, `${''.padEnd(8)}parley salvage ${oneLine(id)} --run ${shortId(run)}`]
+  })
+}
+
+function placeLines(view: RunView, width: number): readonly string[] {
+  const { result, applied = [] } = view
   if (view.result_unknown) return [`result  not known: ${oneLine(view.result_unknown)}`]
   const nothing = !result || (result.files.length === 0 && !result.branch && !result.folder)
   if (nothing) return ['result  no changes']
@@ -64,9 +84,18 @@ export function resultLines(view: Pick<RunView, 'result' | 'result_unknown'>, wi
     ...(result.branch
       ? [
           label('result', `branch ${oneLine(result.branch)}`),
-          label('look', `git diff ${shortHash(result.base)}..${oneLine(result.branch)}`),
+          label('look', `parley diff ${shortId(view.run)}`),
+          ...(applied.some(({ undone }) => undone === undefined)
+            ? []
+            : [label('take', `parley apply ${shortId(view.run)}`)]),
         ]
       : []),
+    ...applied.map(({ branch, commit, how, undone }) =>
+      label(
+        undone === undefined ? 'applied' : 'undone',
+        `${how === 'patch' ? 'staged' : `on ${oneLine(branch ?? 'HEAD')}, commit ${shortHash(commit)}`}`,
+      ),
+    ),
     ...(result.folder ? [label('result', `folder ${oneLine(result.folder)}`)] : []),
     ...(!result.branch && !result.folder ? [label('result', `commit ${result.commit}`)] : []),
   ]

@@ -1,19 +1,7 @@
 import type { Ticks } from '@parley/core'
 import { expect, test } from 'vitest'
 import { NO_USAGE } from '../testing/views.ts'
-import {
-  ago,
-  between,
-  bytes,
-  count,
-  duration,
-  moment,
-  money,
-  shortGate,
-  shortId,
-  spend,
-  spendInFull,
-} from './format.ts'
+import { ago, between, bytes, count, duration, moment, money, spend, spendInFull } from './format.ts'
 
 const now = (Date.UTC(2026, 0, 2) * 1000) as Ticks
 
@@ -47,9 +35,4 @@ test('spend is what the agents told, and nothing where they did not', () => {
   expect(spendInFull({ ...NO_USAGE, tokens_in: 1200, tokens_out: 300, tokens_cached: 800, usd: 0.02 })).toBe(
     '1.2k tokens in (800 cached), 300 out · $0.02',
   )
-})
-
-test('a short id still names one run among many: it keeps the whole time', () => {
-  expect(shortId('run_01m7abcdefghjkmnpqrstvwxyz')).toBe('run_01m7abcdef')
-  expect(shortGate({ id: 'gate_01m7abcdefghjkmnpqrstvwxyz' })).toBe('gate_01m7abcdefghjkmn')
 })

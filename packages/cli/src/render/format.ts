@@ -1,6 +1,8 @@
 // Numbers, times and ids as people read them. Everything here is short and has no locale: two people see the same.
-import { durationMs, parseTimestamp, type Ticks, ticksPerMillisecond } from '@parley/core'
-import type { UsageView } from '../node/views.ts'
+import { durationMs, parseTimestamp, shortId, shortIds, type Ticks, ticksPerMillisecond } from '@parley/core'
+import type { RunSummaryView, UsageView } from '../node/views.ts'
+
+export { shortId, shortIds }
 
 const second = 1000
 const minute = 60 * second
@@ -18,6 +20,18 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(ms / day)}d${two(Math.floor((ms % day) / hour))}h`
 }
 
+/** `12 s`, `9 min 56 s`, `2 h 3 min`, `3 d 4 h`: for sentences. */
+export function inWords(milliseconds: number): string {
+  const ms = Math.max(0, milliseconds)
+  const pair = (big: number, one: string, small: number, other: string) => {
+    const rest = Math.floor((ms % big) / small)
+    return `${Math.floor(ms / big)} ${one}${rest > 0 ? ` ${rest} ${other}` : ''}`
+  }
+  if (ms < minute) return `${Math.ceil(ms / second)} s`
+  if (ms < hour) return pair(minute, 'min', second, 's')
+  return ms < day ? pair(hour, 'h', minute, 'min') : pair(day, 'd', hour, 'h')
+}
+
 export function between(from: string | undefined, to: string | undefined, now: Ticks): number | undefined {
   const start = from === undefined ? undefined : ticksOf(from)
   if (start === undefined) return undefined
@@ -27,6 +41,17 @@ export function between(from: string | undefined, to: string | undefined, now: T
 export function lasted(from: string | undefined, to: string | undefined, now: Ticks): string {
   const passed = between(from, to, now)
   return passed === undefined ? '' : duration(passed)
+}
+
+type Times = { readonly working: number; readonly person: number; readonly slot: number }
+
+/** How the time of a run has passed, up to now if it is not over. */
+export function timesUntil({ times, ended }: Pick<RunSummaryView, 'times' | 'ended'>, now: Ticks): Times {
+  if (!times) return { working: 0, person: 0, slot: 0 }
+  const { working, person, slot, doing, since } = times
+  const more = ended === undefined ? (between(since, undefined, now) ?? 0) : 0
+  const spent = { working, person, slot }
+  return doing === 'other' ? spent : { ...spent, [doing]: spent[doing] + more }
 }
 
 /** Any ISO timestamp in UTC; that of the trail to the microsecond. */
@@ -114,22 +139,6 @@ export function spendParts(usage: UsageView): readonly string[] {
   const cached = usage.tokens_cached ? ` (${count(usage.tokens_cached)} cached)` : ''
   return [...parts, `${count(usage.tokens_in ?? 0)} tokens in${cached}, ${count(usage.tokens_out ?? 0)} out`]
 }
-
-const SHORT_ID = 10
-
-/** The prefix and the time of an id: enough to name it again. */
-export function shortId(id: string): string {
-  const mark = id.lastIndexOf('_')
-  return mark < 0 ? id.slice(0, SHORT_ID + 4) : id.slice(0, mark + 1 + SHORT_ID)
-}
-
-/** Longer than a run's: the gates of one plan are equally old. */
-export function shortGate({ id }: { readonly id: string }): string {
-  const mark = id.lastIndexOf('_')
-  return id.slice(0, mark + 1 + SHORT_GATE)
-}
-
-const SHORT_GATE = 16
 
 export function shortHash(hash: string): string {
   return hash.slice(0, 10)

@@ -44,7 +44,7 @@ const frame = (width: number, height = 30) => liveFrame(view, { width, height, n
 test('on 80 columns: the tree with agent, attempt, time and spend, what each does, and the total', () => {
   expect(frame(80)).toBe(
     `
-Tidy the house  run_01m7aaaaaa
+Tidy the house  run_aaaaaa
 └─ ✓ Scan the house                             writer   1/2    12s  $0.02
    ├─ ● Clean the kitchen                       cleaner  2/2  1m01s  $0.11
    │    wiping the 台所 table now
@@ -59,7 +59,7 @@ working · 1/4 done · 1m15s · $0.13 · 1.2k tokens in, 300 out`.trimStart(),
 test('on 40 columns: what matters less goes, what is too long is cut', () => {
   expect(frame(40)).toBe(
     `
-Tidy the house  run_01m7aaaaaa
+Tidy the house  run_aaaaaa
 └─ ✓ Scan the house           1/2    12s
    ├─ ● Clean the kitchen     2/2  1m01s
    │    wiping the 台所 table now
@@ -80,7 +80,7 @@ test('no line of a frame is wider than the terminal', () => {
 test('no frame is higher than the terminal: what is dull is counted, what happens is shown', () => {
   expect(frame(60, 6)).toBe(
     `
-Tidy the house  run_01m7aaaaaa
+Tidy the house  run_aaaaaa
    ├─ ● Clean the kitchen         cleaner  2/2  1m01s  $0.11
    └─ ✗ Paint the wall            writer   2/2    46s
    … and 1 done, 1 waiting

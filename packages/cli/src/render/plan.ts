@@ -1,22 +1,18 @@
-// The plan before it is approved: the tree of tasks, and on request every task in full.
+// The plan before it is approved: what it is about, and on request every task in full.
 import { describeAgent, type Team } from '@parley/node'
 import type { PlanTaskView, RunView } from '../node/views.ts'
 import { duration, plural, shortId } from './format.ts'
 import type { Paint } from './paint.ts'
-import { type Drawing, taskLines } from './tasks.ts'
+import type { Drawing } from './tasks.ts'
 import { cut, labelled, oneLine } from './text.ts'
 
 type TeamAgent = Team['agents'][string]
 type PlannedTask = Team['plan'][number]
 
-export function planLines(view: RunView, drawing: Drawing): readonly string[] {
-  const { paint, width } = drawing
-  return [
-    paint('strong', cut(oneLine(view.intent), width)),
-    cut(`team ${oneLine(view.team)}, ${plural(view.tasks.length, 'task')}, in ${oneLine(view.project)}`, width),
-    '',
-    ...taskLines(view.tasks, drawing).flatMap(({ lines }) => lines),
-  ]
+/** What a person has to know beside the tasks before it starts. */
+export function planLines(view: RunView, { width }: Pick<Drawing, 'width'>): readonly string[] {
+  const what = `team ${oneLine(view.team)}, ${plural(view.tasks.length, 'task')}, in ${oneLine(view.project)}`
+  return [what, ...folderLines(view)].map(line => cut(line, width))
 }
 
 export function planDetails(view: RunView, team: Team | undefined, drawing: Drawing): readonly string[] {
@@ -28,6 +24,7 @@ export function planDetails(view: RunView, team: Team | undefined, drawing: Draw
         ['project', view.project],
         ['intent', view.intent],
         ...(team ? [['limits', limitsOf(team)] as const] : []),
+        ...folderLines(view).map(line => ['folders', line] as const),
         ['asked', view.gates[0]?.question ?? ''],
       ],
       width,
@@ -41,6 +38,20 @@ export function planDetails(view: RunView, team: Team | undefined, drawing: Draw
     ...(team ? [] : [paint('quiet', 'To see what its agent runs: parley agents, parley config')]),
     paint('quiet', `Answer here, or later with \`parley approve ${shortId(view.run)}\`.`),
   ]
+}
+
+/** What runs in folders before the work, and what of the user's files comes along: both are said by a team file. */
+function folderLines({ folders = [], tasks }: RunView): readonly string[] {
+  const agents = new Set(folders.flatMap(each => each.agents))
+  const everywhere = folders.length === 1 && tasks.every(({ agent }) => agent === 'team' || agents.has(agent))
+  return folders.map(({ agents, setup, carry }) => {
+    const where = everywhere ? 'in every folder' : `in folders of ${agents.join(', ')}`
+    const parts = [
+      ...(setup ? [`setup ${describeAgent({ command: setup }).runs}`] : []),
+      ...(carry ? [`copies of ${carry.join(', ')}`] : []),
+    ]
+    return oneLine(`${parts.join(' and ')} ${where}`)
+  })
 }
 
 function taskFacts(task: PlanTaskView, intent: string, team: Team | undefined): readonly (readonly [string, string])[] {

@@ -1,5 +1,5 @@
 // Tables of runs, tasks, gates and agents: as wide as the terminal, ids shortened.
-import { formatTimestamp, type Ticks } from '@parley/core'
+import type { Ticks } from '@parley/core'
 import { cliLimits } from '../limits.ts'
 import type {
   AgentView,
@@ -10,30 +10,52 @@ import type {
   RunSummaryView,
   UserView,
 } from '../node/views.ts'
-import { ago, between, bytes, count, duration, lasted, money, shortGate, shortId, spend } from './format.ts'
-import { table } from './grid.ts'
+import { ago, bytes, count, duration, lasted, money, shortId, shortIds, spend, timesUntil } from './format.ts'
+import { type Cell, table } from './grid.ts'
 import { RUN_TONES } from './live.ts'
 import { type Drawing, fileNotes, successionNotes } from './tasks.ts'
 import { oneLine, wrap } from './text.ts'
 import { symbolOf, toneOf } from './tree.ts'
+import { fallbackText } from './waiting.ts'
 
 export function runsTable(runs: readonly RunSummaryView[], drawing: Drawing): readonly string[] {
   const { now } = drawing
+  const short = shortIds(runs.map(({ run }) => run))
   const known = (run: RunSummaryView, text: string) => (run.state === 'damaged' ? '' : text)
-  return table(
+  const [header = '', ...rows] = table(
     runs,
     [
-      { header: 'RUN', of: ({ run }) => shortId(run) },
-      { header: 'STATE', of: ({ state }) => ({ text: state, tone: RUN_TONES[state] }) },
+      { header: 'RUN', of: ({ run }) => short(run) },
+      { header: 'STATE', of: stateOf },
       { header: 'INTENT', flexible: true, of: ({ intent }) => firstLine(intent) },
       { header: 'TASKS', align: 'right', optional: 2, of: run => known(run, `${run.tasks_done}/${run.tasks_total}`) },
       { header: 'STARTED', align: 'right', optional: 1, of: ({ started }) => ago(started, now) },
       { header: 'TOOK', align: 'right', optional: 3, of: run => known(run, lasted(run.started, run.ended, now)) },
+      { header: 'WAITED', align: 'right', optional: 6, of: run => waitedFor(run, now) },
       { header: 'SPENT', align: 'right', optional: 4, of: ({ usage }) => spend(usage) },
       { header: 'FROM', optional: 5, of: ({ imported }) => (imported ? 'imported' : '') },
     ],
     drawing,
   )
+  return [header, ...rows.flatMap((row, index) => [row, ...waitsLines(runs[index]!, drawing)])]
+}
+
+/** For a person: that time is no work. */
+function waitedFor(run: RunSummaryView, now: Ticks): string {
+  const { person } = timesUntil(run, now)
+  return person >= 1000 ? duration(person) : ''
+}
+
+function stateOf({ state, waits }: RunSummaryView): Cell {
+  return waits?.alone ? { text: 'waiting for you', tone: 'warning' } : { text: state, tone: RUN_TONES[state] }
+}
+
+/** What a person is asked, below the run. */
+function waitsLines({ waits }: RunSummaryView, { width, paint }: Drawing): readonly string[] {
+  if (!waits) return []
+  const more = waits.things > 1 ? ` (and ${waits.things - 1} more)` : ''
+  const text = `${waits.alone ? '' : 'waiting for you: '}${oneLine(waits.question)}${more}`
+  return wrap(text, Math.max(cliLimits.leastColumns, width - 2)).map(line => `  ${paint('warning', line)}`)
 }
 
 /** `verify` checks every entry; what else the run refers to may be lost, too. */
@@ -46,10 +68,13 @@ export function damageRemark(runs: readonly RunSummaryView[]): string | undefine
   return `${what}: \`parley trail verify ${name}\` shows the damage, \`parley show ${name}\` why it cannot be read.`
 }
 
-/** The first line; `parley show` has the rest. */
+/** The first line that is no heading, if there is one: what a peer asks has parts with headings. */
 function firstLine(text: string): string {
-  return oneLine(text.split(/\r\n|\r|\n/).find(line => line.trim() !== '') ?? '')
+  const said = text.split(/\r\n|\r|\n/).filter(line => line.trim() !== '')
+  return oneLine(said.find(line => !HEADING.test(line)) ?? said[0]?.replace(HEADING, '') ?? '')
 }
+
+const HEADING = /^\s*#{1,6}\s+/
 
 export function tasksTable(tasks: readonly PlanTaskView[], drawing: Drawing): readonly string[] {
   const { now } = drawing
@@ -85,11 +110,13 @@ function whyLines(task: PlanTaskView, { width, now, paint }: Drawing): readonly 
 
 export function gatesTable(gates: readonly GateView[], drawing: Drawing): readonly string[] {
   const { now } = drawing
+  const shortGate = shortIds(gates.map(({ id }) => id))
+  const shortRun = shortIds(gates.map(({ run }) => run))
   return table(
     gates,
     [
-      { header: 'GATE', of: shortGate },
-      { header: 'RUN', optional: 2, of: ({ run }) => shortId(run) },
+      { header: 'GATE', of: ({ id }) => shortGate(id) },
+      { header: 'RUN', optional: 2, of: ({ run }) => shortRun(run) },
       { header: 'WAITS', align: 'right', of: ({ since }) => lasted(since, undefined, now) },
       { header: 'QUESTION', flexible: true, of: ({ question }) => oneLine(question) },
       {
@@ -97,17 +124,10 @@ export function gatesTable(gates: readonly GateView[], drawing: Drawing): readon
         optional: 1,
         of: gate => (gate.waits_for === 'coordinator' ? 'coordinator' : oneLine(gate.addressee)),
       },
-      { header: 'THEN', optional: 3, of: gate => thenOf(gate, now) },
+      { header: 'THEN', optional: 3, of: gate => fallbackText(gate, now) ?? '' },
     ],
     drawing,
   )
-}
-
-/** `reject in 5m00s`: what happens without an answer. */
-export function thenOf({ deadline, fallback }: GateView, now: Ticks): string {
-  if (deadline === undefined) return ''
-  const left = Math.max(0, between(formatTimestamp(now), deadline, now) ?? 0)
-  return `${(fallback ?? '').replaceAll('_', ' ')} in ${duration(left)}`
 }
 
 export function budgetsTable(budgets: readonly BudgetView[], drawing: Drawing): readonly string[] {
@@ -185,7 +205,10 @@ export function agentsTable(agents: readonly AgentView[], drawing: Drawing): rea
       { header: 'SOURCE', optional: 3, of: agent => `${agent.source}${agent.default ? ', default' : ''}` },
       {
         header: 'FOUND',
-        of: ({ found }) => (found ? { text: 'yes', tone: 'good' } : { text: 'no', tone: 'quiet' }),
+        of: ({ found, away }) => {
+          if (away) return { text: `yes, but ${away.text}`, tone: 'warning' }
+          return found ? { text: 'yes', tone: 'good' } : { text: 'no', tone: 'quiet' }
+        },
       },
       { header: 'VERSION', optional: 2, of: ({ version = '' }) => oneLine(version) },
       { header: 'NEEDS', flexible: true, optional: 1, of: agent => oneLine(needsOf(agent)) },

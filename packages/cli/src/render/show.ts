@@ -1,28 +1,29 @@
 // Everything about one run: the facts, the tree, every step with time and spend, the result.
-import { formatTimestamp, type Ticks } from '@parley/core'
 import type { GateView, RunView } from '../node/views.ts'
-import { resultLines } from './ending.ts'
-import { between, bytes, duration, moment, plural, shortGate, shortId, spendInFull } from './format.ts'
+import { keptLines, resultLines } from './ending.ts'
+import { between, bytes, duration, moment, plural, shortId, shortIds, spendInFull, timesUntil } from './format.ts'
 import { totalLine } from './live.ts'
 import { warningLines } from './plan.ts'
 import { stepLines } from './steps.ts'
 import { type Drawing, taskLines } from './tasks.ts'
 import { labelled, oneLine, wrap } from './text.ts'
+import { questionLines, untilText } from './waiting.ts'
 
 /** `full`: everything that agents said. */
 export function showLines(view: RunView, drawing: Drawing, full = false): readonly string[] {
   const { paint, width } = drawing
+  const short = shortIds(view.gates.map(({ id }) => id))
   return [
     ...facts(view, drawing),
     '',
     ...taskLines(view.tasks, drawing).flatMap(({ lines }) => lines),
     totalLine(view, drawing),
     ...section('Steps', stepLines(view, drawing, full), drawing),
-    ...section('Result', view.result || view.result_unknown ? resultLines(view, width) : [], drawing),
+    ...section('Result', view.result || view.result_unknown ? resultLines(view, width) : keptLines(view), drawing),
     ...section('Warnings', warningLines(view, paint), drawing),
     ...section(
       'Waiting for you',
-      view.gates.flatMap(gate => gateLines(gate, drawing)),
+      view.gates.flatMap(gate => gateLines(gate, drawing, short)),
       drawing,
     ),
     '',
@@ -42,6 +43,7 @@ function facts(view: RunView, drawing: Drawing): readonly string[] {
     ['project', oneLine(view.project)],
     ...(view.imported ? [['imported', `from ${view.imported.from} on ${moment(view.imported.at)}`] as const] : []),
     ['started', `${moment(view.started)}, ${view.ended ? `took ${took}` : `${took} ago`}`],
+    ...timesRows(view, drawing),
     ...(view.machine ? [['held up', oneLine(view.machine.message)] as const] : []),
     ...(view.reason ? [['reason', oneLine(view.reason)] as const] : []),
     ['usage', measured],
@@ -50,35 +52,39 @@ function facts(view: RunView, drawing: Drawing): readonly string[] {
   return [...wrap(oneLine(view.intent), width).map(line => paint('strong', line)), ...labelled(rows, width, paint)]
 }
 
+/** Apart, since an hour in which nobody answered is no hour of work. */
+function timesRows(view: RunView, { now }: Drawing): readonly (readonly [string, string])[] {
+  const { working, person, slot } = timesUntil(view, now)
+  const parts = [
+    `${duration(working)} at work`,
+    ...(person > 0 ? [`${duration(person)} waiting for you`] : []),
+    ...(slot > 0 ? [`${duration(slot)} waiting for a free slot`] : []),
+  ]
+  return view.times ? [['time', parts.join(', ')]] : []
+}
+
 function section(title: string, lines: readonly string[], { paint }: Drawing): readonly string[] {
   return lines.length > 0 ? ['', paint('strong', title), ...lines] : []
 }
 
-export function gateLines(gate: GateView, drawing: Drawing): readonly string[] {
-  const { paint, now } = drawing
-  const id = shortGate(gate)
+export function gateLines(gate: GateView, drawing: Drawing, short = shortId): readonly string[] {
+  const { paint, now, width } = drawing
+  const id = short(gate.id)
   return [
     ...questionLines(gate, drawing),
-    ...untilLines(gate, now).map(line => `  ${paint('quiet', line)}`),
+    ...wrap(untilText(gate, now), width - 2).map(line => `  ${paint('quiet', line)}`),
+    ...(isWork(gate) ? [`  parley diff ${shortId(gate.run)} ${gate.task} shows it`] : []),
     ...(isOffer(gate) ? [`  parley salvage ${gate.task} --run ${shortId(gate.run)} shows it first`] : []),
     gate.kind === 'gate' ? `  parley approve ${id}, or parley reject ${id} --reason "…"` : `  parley reply ${id} "…"`,
   ]
 }
 
-/** Never cut: the user must know what was asked. */
-export function questionLines({ kind, task, question }: GateView, { paint, width }: Drawing): readonly string[] {
-  const who = kind === 'question' && task !== undefined ? `${oneLine(task)} asks: ` : ''
-  return wrap(`${who}${oneLine(question)}`, width).map(line => paint('warning', line))
+/** Work that a person judges. */
+function isWork({ type, task }: GateView): boolean {
+  return (type === 'integration' || type === 'conflict_resolution') && task !== undefined
 }
 
 /** A question about what failed work left: it has the id of its workspace. */
 function isOffer({ id, workspace, task }: GateView): boolean {
   return id === workspace && task !== undefined
-}
-
-export function untilLines({ deadline, fallback, waits_for }: GateView, now: Ticks): readonly string[] {
-  if (deadline === undefined) return []
-  const left = duration(Math.max(0, between(formatTimestamp(now), deadline, now) ?? 0))
-  if (waits_for === 'coordinator') return [`Nobody answered; the coordinator will decide within ${left}.`]
-  return [`Without an answer within ${left}: ${(fallback ?? '').replaceAll('_', ' ')}.`]
 }

@@ -7,7 +7,7 @@ import type { Tone } from './paint.ts'
 import type { Drawing } from './tasks.ts'
 import { lines, oneLine, wrap } from './text.ts'
 
-const OUTCOME_TONES: Readonly<Record<StepView['outcome'], Tone>> = {
+export const OUTCOME_TONES: Readonly<Record<StepView['outcome'], Tone>> = {
   working: 'active',
   blocked: 'warning',
   complete: 'good',
@@ -44,6 +44,7 @@ export function stepLines(view: RunView, drawing: Drawing, full: boolean): reado
     task.steps.flatMap(step => [
       drawn[next++]!,
       ...(step.moves ?? []).flatMap(move => moveLines(move, drawing)),
+      ...sessionLines(step, drawing, full),
       ...said(step.text, drawing.width, full ? undefined : cliLimits.saidLines).map(line =>
         line === '' ? '' : `${INDENT}${line}`,
       ),
@@ -75,23 +76,35 @@ function moveLines(move: NonNullable<StepView['moves']>[number], { width, paint 
   )
 }
 
+/** Whether later turns went on with the conversation of the program, or began another. */
+function sessionLines({ sessions = [] }: StepView, { paint }: Drawing, full: boolean): readonly string[] {
+  const told = full ? sessions : sessions.slice(1)
+  return told.map(({ turn, id, resumed }) => {
+    const what = resumed ? 'resumed the session' : turn > 1 ? 'began a new session' : 'session'
+    return `${INDENT}${paint('quiet', `turn ${turn}: ${what} ${oneLine(id)}`)}`
+  })
+}
+
 function firstOf({ steps }: PlanTaskView): number {
   return ticksOf(steps[0]!.started) ?? 0
 }
 
 /** Wrapped; the beginning of a long text, with the rest counted. */
-function said(text: string | undefined, width: number, most: number | undefined): readonly string[] {
-  const all = wrapped(text, width)
+export function folded(text: string | undefined, room: number, most: number | undefined): readonly string[] {
+  const all = wrapped(text, room)
   if (most === undefined || all.length <= most) return all
   return [...all.slice(0, most), `… ${plural(all.length - most, 'more line')}`]
 }
 
+const said = (text: string | undefined, width: number, most: number | undefined) => folded(text, roomIn(width), most)
+
 function isLong(text: string | undefined, width: number): boolean {
-  return wrapped(text, width).length > cliLimits.saidLines
+  return wrapped(text, roomIn(width)).length > cliLimits.saidLines
 }
 
-function wrapped(text: string | undefined, width: number): readonly string[] {
-  const room = Math.max(cliLimits.leastColumns, width - INDENT.length)
+const roomIn = (width: number) => Math.max(cliLimits.leastColumns, width - INDENT.length)
+
+function wrapped(text: string | undefined, room: number): readonly string[] {
   return (text === undefined ? [] : lines(text.trim())).flatMap(line => (line === '' ? [''] : wrap(line, room)))
 }
 

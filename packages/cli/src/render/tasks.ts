@@ -1,7 +1,7 @@
 // The tasks of a run as a tree, with remarks below a task: what it is doing, or why it stopped.
 import { formatTimestamp, type Ticks } from '@parley/core'
 import type { PlanTaskView } from '../node/views.ts'
-import { between, duration, lasted, spend } from './format.ts'
+import { between, duration, lasted, shortHash, spend } from './format.ts'
 import { type Column, grid, type Row } from './grid.ts'
 import type { Paint } from './paint.ts'
 import { cut, each, oneLine } from './text.ts'
@@ -37,9 +37,13 @@ export function taskLines(tasks: readonly PlanTaskView[], drawing: Drawing): rea
   return rows.map((row, index) => ({ task: row.task, lines: [drawn[index]!, ...remarks(row, drawing)] }))
 }
 
+/** Needs besides the task above that are named; more are counted. */
+const NAMED = 2
+
 function taskRow({ task, branch, also }: TreeRow, { now }: Drawing): Row {
   const symbol = symbolOf(task.state)
-  const after = also.length > 0 ? ` (also after ${also.map(oneLine).join(', ')})` : ''
+  const others = also.length > NAMED ? `${also.length} others` : also.map(oneLine).join(', ')
+  const after = also.length > 0 ? ` (also after ${others})` : ''
   return [
     {
       text: `${branch}${symbol} ${oneLine(task.title)}${after}`,
@@ -96,10 +100,14 @@ export function successionNotes({ terminating, salvage }: PlanTaskView, now: Tic
   return notes
 }
 
-function salvageNote({ state, agent, checkpoint, files, reason }: NonNullable<PlanTaskView['salvage']>): string {
+type Salvage = NonNullable<PlanTaskView['salvage']>
+
+function salvageNote({ state, agent, checkpoint, files, reason, commit }: Salvage): string {
   const what = files.length === 1 ? '1 file' : `${files.length} files`
   const from = `${what} of ${agent}, ${checkpoint}`
   switch (state) {
+    case 'kept':
+      return `kept: ${what} of ${agent}${commit === undefined ? '' : `, commit ${shortHash(commit)}`}`
     case 'merged':
       return `salvaged: ${from}`
     case 'discarded':

@@ -31,6 +31,7 @@ export const diaryKind: AgentKind<DiarySettings, unknown, unknown> = {
   adapter: (name, { diary }) => ({
     name,
     kind: 'diary',
+    reach: { folder: false },
     takeTurn: async () => ({ outcome: 'complete', text: readFileSync(diary, 'utf8'), usage: { usd: 0.5 } }),
     close: async () => undefined,
   }),

@@ -39,10 +39,10 @@ export const noNode = () => {
 }
 
 /** The command alone, on a machine of the test's own. */
-export const doctorTable = (probes: Probes): Table => ({
-  commands: [['doctor', 'Check', async () => ({ default: doctorWith(probes) })]],
-  groups: [],
-})
+export function doctorTable(probes: Probes): Table {
+  const doctor = ['doctor', 'Check', async () => ({ default: doctorWith(probes) })] as const
+  return { sections: [], commands: [doctor], groups: [], alone: doctor }
+}
 
 /** All checks, in a home of its own, on a machine that is well but for what a test brings. */
 export async function examined(home: string, probes: Partial<Probes> = {}, around: Surroundings = {}) {

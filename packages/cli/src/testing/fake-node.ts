@@ -33,6 +33,12 @@ export function fakeNode(brought: Brought = {}): FakeNode {
   const asked: (readonly [path: string, input: unknown])[] = []
   const answer = (path: string, input: unknown, options: object = {}): unknown => {
     asked.push([path, input])
+    if (ACTS.has(path)) {
+      // After its answer.
+      const { resolve } = acted
+      acted = Promise.withResolvers<void>()
+      setImmediate(resolve)
+    }
     const found = answers[path]
     if (found === undefined) throw new Error(`the test did not bring ${path}`)
     if (found instanceof Error) throw found
@@ -56,16 +62,29 @@ async function* each<T>(values: readonly T[]): AsyncIterable<T> {
   yield* values
 }
 
-/** Follows through the given views, the last of which may never come to an end. */
+/** What a person does, after which a run goes on. */
+const ACTS: ReadonlySet<string> = new Set(['/gates/respond', '/escalations/respond', '/runs/abort'])
+let acted = Promise.withResolvers<void>()
+
+/**
+ * Follows through the given views. The next round comes when somebody follows again, or has acted; the last one may
+ * never come to an end.
+ */
 export function following(...rounds: readonly (readonly RunView[])[]): Answering<'/runs/follow'> {
   const left = [...rounds]
   return async function* (_input, { signal }) {
-    const views = left.length > 1 ? left.shift()! : left[0]!
-    for (const view of views) {
+    for (;;) {
+      const act = acted.promise
+      const views = left.length > 1 ? left.shift()! : left[0]!
+      for (const view of views) {
+        if (signal?.aborted) return
+        yield view
+      }
+      if (!['waiting', 'working'].includes(views.at(-1)?.state ?? 'working')) return
+      if (left.length === 1 && views === left[0]) return aborted(signal)
+      await Promise.race([act, aborted(signal)])
       if (signal?.aborted) return
-      yield view
     }
-    if (['waiting', 'working'].includes(views.at(-1)?.state ?? 'working')) await aborted(signal)
   }
 }
 

@@ -1,5 +1,5 @@
 // Runs the command inside the test, with the table that the real one has.
-import { type Clock, ManualClock } from '@parley/core'
+import type { Clock } from '@parley/core'
 import type { ConnectChoice, Table } from '../command.ts'
 import { commandTable } from '../commands/table.ts'
 import type { ExitCode } from '../exit.ts'
@@ -28,7 +28,7 @@ export async function parley(args: readonly string[], around: Surroundings = {})
   const code = await main(args, {
     env: around.env ?? {},
     cwd: around.cwd ?? '/nowhere',
-    clock: around.clock ?? new ManualClock(),
+    clock: around.clock ?? terminal.clock,
     version: '1.2.3',
     table: around.table ?? commandTable,
     terminal: () => terminal,

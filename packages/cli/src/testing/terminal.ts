@@ -1,4 +1,7 @@
 // A terminal for tests: remembers what was written, answers questions from a list, and gets Ctrl-C when told.
+import { ManualClock } from '@parley/core'
+import type { Key } from '../keyboard.ts'
+import { cliLimits } from '../limits.ts'
 import { plain } from '../render/paint.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -12,6 +15,8 @@ export interface FakeTerminalOptions {
   readonly input?: string
   /** What is typed at each question: text, the end of input, or Ctrl-C. */
   readonly answers?: readonly (string | undefined | { readonly interrupt: true })[]
+  /** Keys that are pressed at each drawing of a prompt, one text after the other: `d`, `nToo much\r`, `\x03`. */
+  readonly keys?: readonly string[]
 }
 
 export class FakeTerminal implements Terminal {
@@ -24,18 +29,25 @@ export class FakeTerminal implements Terminal {
   output = ''
   errors = ''
   readonly questions: string[] = []
+  readonly paged: string[] = []
   left: number | undefined
   readonly #answers: (string | undefined | { readonly interrupt: true })[]
   readonly #input: string
   readonly #interrupts = new Set<() => void>()
+  /** The command's, too. */
+  readonly clock = new ManualClock()
+  readonly #keys: string[]
+  #listener: ((key: Key) => void) | undefined
+  #pressing = false
 
   constructor({
     columns = 80,
     rows = 24,
-    live = false,
     interactive = false,
+    live = interactive,
     seen = live || interactive,
     answers = [],
+    keys = [],
     input = '',
   }: FakeTerminalOptions = {}) {
     this.columns = columns
@@ -44,11 +56,41 @@ export class FakeTerminal implements Terminal {
     this.live = live
     this.interactive = interactive
     this.#answers = [...answers]
+    this.#keys = [...keys]
     this.#input = input
   }
 
   out(data: string | Uint8Array): void {
-    this.output += typeof data === 'string' ? data : Buffer.from(data).toString('latin1')
+    const text = typeof data === 'string' ? data : Buffer.from(data).toString('latin1')
+    this.output += text
+    if (!/\? help|\? {2}hides this|Esc back|quit/.test(text) || this.#keys.length === 0 || this.#pressing) return
+    this.#pressing = true
+    setImmediate(() => {
+      // Nobody answers what has just come up.
+      this.clock.advance(cliLimits.settleMs)
+      this.#pressing = false
+      this.press(this.#keys.shift() ?? '')
+    })
+  }
+
+  async keys(pressed: (key: Key) => void): Promise<Disposable> {
+    this.#listener = pressed
+    return {
+      [Symbol.dispose]: () => {
+        this.#listener = undefined
+      },
+    }
+  }
+
+  press(keys: string, pasted = false): void {
+    for (const typed of keys) {
+      const name = NAMES[typed] ?? typed
+      this.#listener?.({ name, text: name === typed ? typed : '', pasted })
+    }
+  }
+
+  onResize(): () => void {
+    return () => undefined
   }
 
   err(text: string): void {
@@ -73,6 +115,16 @@ export class FakeTerminal implements Terminal {
     return this.#input
   }
 
+  async page(command: string, text: string): Promise<boolean> {
+    this.paged.push(command)
+    this.output += text
+    return true
+  }
+
+  pipes(): never {
+    throw new Error('a terminal of tests has no pipes')
+  }
+
   onInterrupt(run: () => void): () => void {
     this.#interrupts.add(run)
     return () => this.#interrupts.delete(run)
@@ -83,12 +135,19 @@ export class FakeTerminal implements Terminal {
   }
 
   get listening(): boolean {
-    return this.#interrupts.size > 0
+    return this.#interrupts.size > 0 || this.#listener !== undefined
   }
 
   leave(code: number): void {
     this.left ??= code
   }
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  '\r': 'return',
+  '\x1b': 'escape',
+  '\x03': 'ctrl-c',
+  '\x7f': 'backspace',
 }
 
 const begin = '\u001b\\['

@@ -148,13 +148,7 @@ const clean: Files = {
   LICENSE: MIT,
 }
 
-describe('the team files of the examples', () => {
-  test.each(['release-check', 'review-team'])('%s is a team file without mistakes or warnings', name => {
-    const team = unwrap(readTeam(readFileSync(join(examples, name, 'parley.yaml'), 'utf8')))
-    expect(team.name).toBe(name)
-    expect(team.warnings).toEqual([])
-  })
-
+describe('the team file', () => {
   test('each check may change its own two files only, and the report waits for all of them', () => {
     const team = unwrap(readTeam(readFileSync(join(examples, 'release-check', 'parley.yaml'), 'utf8')))
     expect(team.approval).toBe('none')
@@ -383,7 +377,11 @@ describe('tests', () => {
     const folder = repository({ ...npm('node hang.js'), 'hang.js': hang })
     const part = run('tests', folder, { RELEASE_CHECK_TEST_SECONDS: '1.5' })
     const findings = [{ severity: 'warning', file: 'package.json', line: 6 }]
-    expect(part).toMatchObject({ verdict: 'warn', summary: says('took too long'), findings })
+    expect(part).toMatchObject({
+      verdict: 'warn',
+      summary: expect.stringMatching(/no failure in the first \d s/),
+      findings,
+    })
     expect(isRunning(Number(readFileSync(join(folder, 'pid'), 'utf8')))).toBe(false)
   })
 

@@ -12,10 +12,20 @@ import { leadsOutside, targetsOf } from './files/links.ts'
 import { putBack } from './files/put-back.ts'
 import { requireSize } from './files/size.ts'
 import { type Barred, type FoundChange, type Survey, surveyFolder } from './files/survey.ts'
+import {
+  type Furnished,
+  ignoredIn,
+  isAmong,
+  NOTHING,
+  readFurnished,
+  withBaseline,
+  writeFurnished,
+} from './furnished.ts'
 import { folderLimits } from './limits.ts'
 import type { Captured, RefusalReason, RefusedChange } from './model.ts'
 import { privateFolder } from './repository.ts'
 import { places, type Site } from './site.ts'
+import { replaceFiles, treeOf } from './trees.ts'
 import { knownIndex, newIndex } from './worktree.ts'
 
 export interface CaptureOptions {
@@ -27,7 +37,39 @@ export interface CaptureOptions {
   readonly author: string
 }
 
-export async function capture(site: Site, workspace: WorkspaceId, options: CaptureOptions): Promise<Captured> {
+export function capture(site: Site, workspace: WorkspaceId, options: CaptureOptions): Promise<Captured> {
+  return inFolder(site, workspace, tree => takeAll(site, workspace, tree, options))
+}
+
+/**
+ * What setup has made in a folder that was prepared at the commit: from now on it is none of the work. `setup` is what
+ * tells this one from another.
+ */
+export function keepSetup(site: Site, workspace: WorkspaceId, commit: string, setup: string): Promise<void> {
+  return inFolder(site, workspace, async tree => {
+    const { contents, repository } = site
+    const before = await readFurnished(site, workspace)
+    const options = { parent: commit, symlinks: 'outside', message: 'What setup changed\n', author: 'setup' } as const
+    // What was carried belongs to no commit, not even to this one, which nobody merges.
+    const furniture = { ...NOTHING, carried: before.carried }
+    const { tree: result, changed } = await takeSteady(site, workspace, tree, options, furniture)
+    const carried = new Set(before.carried)
+    const made = (await ignoredIn(contents, tree)).filter(name => !carried.has(name))
+    let baseline: string | undefined
+    if (changed.length > 0) {
+      const { message, author } = options
+      const date = await contents.dateOf(commit)
+      baseline = await contents.commit({ tree: result, parents: [commit], message, author, date })
+      await repository.update([{ ref: repository.ref(`setup/${workspace}`), to: baseline }])
+    }
+    await rename(tree.index, knownIndex(site, workspace))
+    const all = made.length <= folderLimits.madeEntries
+    // What cannot be noted whole is made again.
+    await writeFurnished(site, workspace, { ...before, made, setup: all ? setup : '', ...(baseline && { baseline }) })
+  })
+}
+
+async function inFolder<T>(site: Site, workspace: WorkspaceId, work: (tree: Tree) => Promise<T>): Promise<T> {
   const folder = places.workspace(site.home, workspace)
   const found = await lstat(folder).catch(() => undefined)
   if (!found?.isDirectory()) {
@@ -38,7 +80,7 @@ export async function capture(site: Site, workspace: WorkspaceId, options: Captu
   }
   const tree = { folder, index: newIndex(site, workspace) }
   try {
-    return await takeAll(site, workspace, tree, options)
+    return await work(tree)
   } finally {
     await rm(tree.index, { force: true })
   }
@@ -47,7 +89,8 @@ export async function capture(site: Site, workspace: WorkspaceId, options: Captu
 async function takeAll(site: Site, workspace: WorkspaceId, tree: Tree, options: CaptureOptions): Promise<Captured> {
   const { contents, repository, scope } = site
   const { parent, message, author } = options
-  const taken = await takeSteady(site, workspace, tree, options)
+  const furnished = await readFurnished(site, workspace)
+  const taken = await takeSteady(site, workspace, tree, options, furnished)
   let commit = parent
   // What changes nothing is the parent itself.
   if (taken.changed.length > 0) {
@@ -82,12 +125,22 @@ interface Refused extends Barred {
   readonly stays?: true
 }
 
+type Furniture = Pick<Furnished, 'baseline' | 'made' | 'carried'>
+
 /** An agent may be at work while a checkpoint is made, and git fails on a file that becomes a folder under its eyes. */
-async function takeSteady(site: Site, workspace: WorkspaceId, tree: Tree, options: CaptureOptions) {
+async function takeSteady(
+  site: Site,
+  workspace: WorkspaceId,
+  tree: Tree,
+  options: CaptureOptions,
+  furnished: Furniture,
+) {
+  // What the folder held when the agent came: its parent, with what setup changed.
+  const base = await withBaseline(site, options.parent, furnished.baseline)
   for (let tried = 1; ; tried++) {
     try {
-      await startIndex(site, workspace, tree, options.parent)
-      return await take(site, tree, options)
+      await startIndex(site, workspace, tree, base)
+      return await take(site, tree, { ...options, base, furnished })
     } catch (error) {
       const unsteady = error instanceof ParleyError && ['git_failed', 'folder_busy'].includes(error.code)
       if (!unsteady || tried === folderLimits.captureAttempts) throw error
@@ -95,23 +148,28 @@ async function takeSteady(site: Site, workspace: WorkspaceId, tree: Tree, option
   }
 }
 
-/** The parent's files, with what an earlier index knows about those that are still the same. */
-async function startIndex(site: Site, workspace: WorkspaceId, tree: Tree, parent: string): Promise<void> {
+/** The files of a tree, with what an earlier index knows about those that are still the same. */
+async function startIndex(site: Site, workspace: WorkspaceId, tree: Tree, base: string): Promise<void> {
   const { contents } = site
   await privateFolder(places.indexes(site.home))
   await rm(tree.index, { force: true })
   try {
     await copyIndex(knownIndex(site, workspace), tree.index)
-    await contents.runOn(tree, ['read-tree', '--reset', parent])
+    await contents.runOn(tree, ['read-tree', '--reset', base])
   } catch {
     await rm(tree.index, { force: true })
-    await contents.runOn(tree, ['read-tree', '--reset', parent])
+    await contents.runOn(tree, ['read-tree', '--reset', base])
   }
 }
 
-async function take(site: Site, tree: Tree, options: CaptureOptions) {
+interface Taking extends CaptureOptions {
+  readonly base: string
+  readonly furnished: Furniture
+}
+
+async function take(site: Site, tree: Tree, options: Taking) {
   const { contents } = site
-  const { parent } = options
+  const { parent, base } = options
   const { found, refused: barred, special, cut } = await surveyFolder(contents, tree)
   const { accepted, refused, outsideLinks } = await judge(site, tree, { found, special }, options)
   requireSize(
@@ -123,11 +181,11 @@ async function take(site: Site, tree: Tree, options: CaptureOptions) {
   // Deleted ones first: a folder may have taken the place of a file.
   await updateIndex(site, tree, ['--force-remove'], deleted)
   await updateIndex(site, tree, ['--add', '--remove'], written)
-  const result = await contents.writeTree(tree)
-  const changed = accepted.length === 0 ? [] : await changesBetween(contents, parent, result)
-  const inTree = new Set(changed.flatMap(({ name, from }) => (from === undefined ? [name] : [name, from])))
+  const held = await contents.writeTree(tree)
+  const own = accepted.length === 0 ? [] : await changesBetween(contents, base, held)
+  const inTree = new Set(own.flatMap(({ name, from }) => (from === undefined ? [name] : [name, from])))
   const may = new Set(accepted.map(each => each.name))
-  if ([...inTree].some(name => !may.has(name)) || !(await sameLinks(contents, changed, accepted))) {
+  if ([...inTree].some(name => !may.has(name)) || !(await sameLinks(contents, own, accepted))) {
     throw new ParleyError('folder_busy', `Files in ${tree.folder} changed while they were captured. Try again.`, {
       retryable: true,
     })
@@ -137,7 +195,9 @@ async function take(site: Site, tree: Tree, options: CaptureOptions) {
     .filter(({ name, kind }) => kind === 'added' && !inTree.has(name))
     .map(({ name, kind }): Refused => ({ name, kind, reason: 'unusable' }))
   const all: readonly Refused[] = [...barred, ...refused, ...passedOver]
-  return { tree: result, changed, refused: all, outsideLinks }
+  if (base === parent) return { tree: held, changed: own, refused: all, outsideLinks }
+  const result = await replaceFiles(site, await treeOf(site, parent), [...inTree], held)
+  return { tree: result, changed: await changesBetween(contents, parent, result), refused: all, outsideLinks }
 }
 
 /** Whether every link of the tree is one that was judged: something else may have stood there then. */
@@ -189,7 +249,7 @@ async function judge(
   { scope }: Site,
   { folder }: Tree,
   { found, special }: Pick<Survey, 'found' | 'special'>,
-  { paths, symlinks }: CaptureOptions,
+  { paths, symlinks, furnished }: Taking,
 ) {
   const permitted = await permittedNames(scope, found, paths)
   const accepted: FoundChange[] = []
@@ -198,6 +258,8 @@ async function judge(
   const isSpecial = new Set<string>(special)
   const outside = found.filter(({ name, link }) => link !== undefined && leadsOutside(folder, name, link))
   const isOutside = new Set<string>(symlinks === 'outside' ? [] : outside.map(({ name }) => name))
+  const isMade = isAmong(furnished.made)
+  const isCarried = isAmong(furnished.carried)
   const kept = new Set<string>()
   const keptFolders = new Set<string>()
   for (const change of found) {
@@ -211,7 +273,9 @@ async function judge(
     const inTheWay = kind !== 'deleted' && (keptFolders.has(name) || foldersOf(name).some(each => kept.has(each)))
     // A folder whose place was taken by what is refused comes back with all that was in it.
     const replaced = kind === 'deleted' ? foldersOf(name) : []
-    if (!permitted.has(name) || inTheWay) refuse(change, 'outside')
+    if (kind === 'added' && isCarried(name)) continue
+    if (kind === 'added' && isMade(name)) refused.push({ name, kind, reason: 'furnished', stays: true })
+    else if (!permitted.has(name) || inTheWay) refuse(change, 'outside')
     else if (isOutside.has(name) || replaced.some(each => isOutside.has(each))) refuse(change, 'symlink')
     else if (isSpecial.has(name) || replaced.some(each => isSpecial.has(each))) refuse(change, 'special')
     else if (bytes > folderLimits.fileBytes) refuse(change, 'too_large')

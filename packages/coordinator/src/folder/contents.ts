@@ -78,10 +78,11 @@ export class Contents {
     return (await this.run(args, call)).stdout.toString('utf8').trim()
   }
 
+  /** With the files of a commit or a tree. */
   async fill(tree: Tree, commit: string): Promise<void> {
     await rm(tree.index, { force: true })
     const timeoutMs = folderLimits.checkoutMs
-    await this.runOn(tree, ['read-tree', '--reset', '-u', `${commit}^{commit}`], { timeoutMs })
+    await this.runOn(tree, ['read-tree', '--reset', '-u', `${commit}^{tree}`], { timeoutMs })
   }
 
   async writeTree(tree: Tree): Promise<string> {

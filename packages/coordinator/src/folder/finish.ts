@@ -27,7 +27,7 @@ export async function finish(site: Site): Promise<Finished> {
   // Cleaned away already: what was said then still holds.
   if (stored === undefined && before !== undefined) return before
   const head = stored ?? facts.base
-  const finished = facts.kind === 'git' ? await makeBranch(site, head) : await makeFolder(site, head)
+  const finished = facts.kind === 'git' ? await makeBranch(site, head, before?.head) : await makeFolder(site, head)
   const file = places.finished(home)
   await writeFile(`${file}.new`, `${JSON.stringify(finished)}\n`, { flush: true, mode: 0o600 })
   await rename(`${file}.new`, file)
@@ -53,11 +53,12 @@ export async function readFinished(home: string): Promise<Finished | undefined> 
   return finishedFile.is(value) ? value : undefined
 }
 
-async function makeBranch(site: Site, head: string): Promise<Finished> {
+/** `before`: where an earlier end left the branch. */
+async function makeBranch(site: Site, head: string, before: string | undefined): Promise<Finished> {
   const { repository, facts } = site
   if (head === facts.base) return { head }
   const ours = repository.ref('branch')
-  const made = await repository.read(ours)
+  const made = (await repository.read(ours)) ?? before
   const checkedOut = await repository.checkedOut()
   for (let number = 1; number <= folderLimits.branchNames; number++) {
     const branch = number === 1 ? facts.branchName : `${facts.branchName}-${number}`

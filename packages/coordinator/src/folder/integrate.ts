@@ -1,17 +1,15 @@
 // Merges a commit into a line, the run's head or that of a team inside it: a new tree, a new commit, a compare-and-swap
 // of the ref. Repeating it changes nothing.
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { ParleyError, type WorkspaceId } from '@parley/core'
 import type { Contents } from './contents.ts'
 import { changesBetween, type NamedChange } from './files/changes.ts'
-import { type FileName, nameBytes, splitNames } from './files/file-name.ts'
+import { type FileName, splitNames } from './files/file-name.ts'
 import { placeInside, targetsOf } from './files/links.ts'
 import { lastHead } from './finish.ts'
 import { folderLimits } from './limits.ts'
 import type { Draft, Integrated, MergeWay } from './model.ts'
-import { privateFolder } from './repository.ts'
-import { places, type Site } from './site.ts'
+import type { Site } from './site.ts'
+import { namesBetween, replaceFiles, treeOf } from './trees.ts'
 
 export interface IntegrateOptions {
   readonly message: string
@@ -83,8 +81,7 @@ async function mergedTree(site: Site, head: string, commit: string, way: MergeWa
   if (way.way === 'result') return { tree: await treeOf(site, way.commit) }
   if (way.way === 'overwrite') {
     const base = await site.contents.text(['merge-base', head, commit])
-    const changes = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', base, commit]
-    const names = splitNames((await site.contents.run(changes)).stdout)
+    const names = await namesBetween(site, base, commit)
     return { tree: await replaceFiles(site, await treeOf(site, head), names, commit) }
   }
   const { tree, conflicts } = await mergeTrees(site, head, commit)
@@ -113,40 +110,4 @@ async function strayedLinks(contents: Contents, head: string, commit: string, tr
   const targets = await targetsOf(contents, [...new Set(links.map(({ link }) => link!))])
   const isOutside = ({ name, link }: NamedChange) => placeInside(name, targets.get(link!) ?? '') === undefined
   return links.filter(isOutside).map(({ name }) => name)
-}
-
-function treeOf({ contents }: Site, commit: string): Promise<string> {
-  return contents.text(['rev-parse', '--verify', `${commit}^{tree}`])
-}
-
-let indexes = 0
-
-/** A tree in which some files are as another commit has them, or gone. No folder is needed for it. */
-async function replaceFiles(
-  { home, contents }: Site,
-  tree: string,
-  names: readonly FileName[],
-  from: string,
-): Promise<string> {
-  await privateFolder(places.indexes(home))
-  const index = join(places.indexes(home), `merge.${process.pid}-${++indexes}`)
-  const call = { env: { GIT_INDEX_FILE: index } }
-  const wanted = new Set<string>(names)
-  const { stdout } = await contents.run(['ls-tree', '-r', '-z', '--full-tree', from])
-  const there = new Map<string, string>()
-  for (const line of splitNames(stdout)) {
-    const [, entry, name] = /^(\d+ \w+ [0-9a-f]+)\t(.*)$/s.exec(line)!
-    if (wanted.has(name!)) there.set(name!, entry!)
-  }
-  // What goes makes room first: a file may take the place of a folder, or the other way round.
-  const gone = names.filter(name => !there.has(name)).map(name => `0 ${'0'.repeat(tree.length)}\t${name}\0`)
-  const kept = [...there].map(([name, entry]) => `${entry.replace(/ \w+ /, ' ')}\t${name}\0`)
-  try {
-    await contents.run(['read-tree', tree], call)
-    const input = nameBytes([...gone, ...kept].join(''))
-    await contents.run(['update-index', '--replace', '-z', '--index-info'], { ...call, input })
-    return await contents.text(['write-tree'], call)
-  } finally {
-    await rm(index, { force: true })
-  }
 }

@@ -36,6 +36,9 @@ export const folderLimits = {
   /** Folders and files that a message names. */
   namedFolders: 5,
   namedFiles: 10,
+  /** Files that are copied at once, and entries that are noted of what a setup made. */
+  copiesAtOnce: 16,
+  madeEntries: 50_000,
   /** Levels down to which the largest folders are told apart. */
   folderDepth: 4,
   /** Files looked at before other work gets a turn. */

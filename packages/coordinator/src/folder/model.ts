@@ -38,9 +38,17 @@ export interface FileChange {
 
 /**
  * Why a change is refused: outside the paths of the turn; a `.git`; a submodule; a link that leads out of the project;
- * a pipe, socket or device; over the limit; one that git cannot take.
+ * a pipe, socket or device; over the limit; one that git cannot take; made by setup, and ignored.
  */
-export type RefusalReason = 'outside' | 'git' | 'submodule' | 'symlink' | 'special' | 'too_large' | 'unusable'
+export type RefusalReason =
+  | 'outside'
+  | 'git'
+  | 'submodule'
+  | 'symlink'
+  | 'special'
+  | 'too_large'
+  | 'unusable'
+  | 'furnished'
 
 export interface RefusedChange extends FileChange {
   readonly reason: RefusalReason
@@ -50,7 +58,7 @@ export interface Captured {
   readonly commit: string
   readonly tree: string
   readonly changed: readonly FileChange[]
-  /** Put back in the folder and not in the commit, except a new pipe, socket or device, which may be in use. */
+  /** Not in the commit, and put back in the folder. New pipes, sockets and devices, and `furnished`, stay there. */
   readonly refused: readonly RefusedChange[]
   /** Links that lead out of the project, where the turn may make such. */
   readonly outsideLinks: readonly string[]

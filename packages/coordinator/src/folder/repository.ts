@@ -16,6 +16,13 @@ interface RefChange {
   readonly from?: string
 }
 
+/** Work of a run that is over and that its result does not have. */
+export interface KeptCommit {
+  /** Of its workspace. */
+  readonly name: string
+  readonly commit: string
+}
+
 const ZERO = '0'.repeat(40)
 
 /** Where the branches of the user, those last seen elsewhere, and tags are. */
@@ -35,6 +42,10 @@ export class Repository {
       // The repository is named and trusted already, so that nothing of the user's other configuration is needed.
       env: { GIT_DIR: gitDir, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
     }
+  }
+
+  keptRef(name: string): string {
+    return this.ref(`kept/${name}`)
   }
 
   ref(name: string): string {
@@ -64,6 +75,12 @@ export class Repository {
 
   async refs(): Promise<string[]> {
     const { stdout } = await git(this.#place, ['for-each-ref', '--format=%(refname)', this.#prefix])
+    return stdout.toString('utf8').split('\n').filter(Boolean)
+  }
+
+  /** All refs that reach a commit. */
+  async containing(commit: string): Promise<string[]> {
+    const { stdout } = await git(this.#place, ['for-each-ref', '--format=%(refname)', `--contains=${commit}`])
     return stdout.toString('utf8').split('\n').filter(Boolean)
   }
 
@@ -116,8 +133,12 @@ export class Repository {
     return new Set(lines.filter(line => line.startsWith('branch ')).map(line => line.slice('branch '.length)))
   }
 
-  async clean(): Promise<void> {
-    await this.update((await this.refs()).map(ref => ({ ref, to: undefined })))
+  /** All refs of the run but those of work that is kept. */
+  async clean(keep: readonly KeptCommit[] = []): Promise<void> {
+    const kept = new Map(keep.map(({ name, commit }) => [this.keptRef(name), commit]))
+    const gone = (await this.refs()).filter(ref => !kept.has(ref)).map(ref => ({ ref, to: undefined }))
+    await this.update([...[...kept].map(([ref, to]) => ({ ref, to })), ...gone])
+    if (kept.size > 0) return
     // What is left there are locks of killed processes.
     await removeAll(join(this.gitDir, this.#prefix))
     await rmdir(join(this.gitDir, 'refs', 'parley')).catch(() => {})

@@ -1,17 +1,21 @@
 // A run's folders and merges. Every workspace has a folder with a private git repository; its work becomes a commit,
 // and commits are merged into the run's head. A project that is no repository is copied first.
 import { type Clock, err, ok, ParleyError, type Result, type WorkspaceId } from '@parley/core'
-import { type CaptureOptions, capture } from './capture.ts'
+import { type CaptureOptions, capture, keepSetup } from './capture.ts'
+import { globsWithoutFile } from './carry.ts'
 import { changesBetween, diffText, fileText, shownChange } from './files/changes.ts'
 import { finish, readFinished } from './finish.ts'
+import { readFurnished } from './furnished.ts'
 import { draftMerge, headOf, type IntegrateOptions, integrate, startLine } from './integrate.ts'
+import { type Leftover, leftovers } from './leftovers.ts'
 import { folderLimits } from './limits.ts'
 import type { Captured, Draft, FileChange, Finished, Integrated, ProjectFacts } from './model.ts'
 import { abandonSite, createSite, openSite, type Start } from './open.ts'
 import { locate } from './project.ts'
+import type { KeptCommit } from './repository.ts'
 import { places, requireCommit, requireName, type Site } from './site.ts'
 import { inTurn } from './turns.ts'
-import { drop, dropAll, prepare } from './worktree.ts'
+import { drop, dropAll, prepare, type Wanted } from './worktree.ts'
 
 export class RunFolders {
   readonly #site: Site
@@ -66,6 +70,12 @@ export class RunFolders {
     return headOf(this.#site, into)
   }
 
+  /** Whether the repository still holds a commit. */
+  async has(commit: string): Promise<boolean> {
+    requireCommit(commit)
+    return this.#site.repository.has(commit)
+  }
+
   /** A line of merged work of its own, for the team of a workspace. Harmless to repeat. */
   startLine(workspace: WorkspaceId, commit: string): Promise<Result<void>> {
     return asResult(async () => {
@@ -77,13 +87,32 @@ export class RunFolders {
 
   /**
    * Makes the agent's folder with exactly the commit's files, in place of whatever was there:
-   * `<home>/work/<workspace>`, or the project's subfolder inside it. No process may be at work in it.
+   * `<home>/work/<workspace>`, or the project's subfolder inside it. No process may be at work in it. What the same
+   * setup made there before stays; what is carried is copied anew.
    */
-  prepare(workspace: WorkspaceId, commit: string): Promise<Result<string>> {
+  prepare(workspace: WorkspaceId, commit: string, wanted: Wanted = {}): Promise<Result<string>> {
     return this.#inWorkspace(workspace, async () => {
       requireCommit(commit)
-      return prepare(this.#site, workspace, commit)
+      return prepare(this.#site, workspace, commit, wanted)
     })
+  }
+
+  /** Whether this setup has run in the folder, and what it made is there. */
+  async isSetUp(workspace: WorkspaceId, setup: string): Promise<boolean> {
+    return (await readFurnished(this.#site, workspace)).setup === setup
+  }
+
+  /** What setup made is none of the work from now on. `commit` is the one that the folder was prepared at. */
+  keepSetup(workspace: WorkspaceId, commit: string, setup: string): Promise<Result<void>> {
+    return this.#inWorkspace(workspace, async () => {
+      requireCommit(commit)
+      await keepSetup(this.#site, workspace, commit, setup)
+    })
+  }
+
+  /** Those of the globs that would carry nothing. */
+  uncarried(globs: readonly string[]): Promise<Result<readonly string[]>> {
+    return asResult(() => globsWithoutFile(this.#site, globs))
   }
 
   /**
@@ -170,10 +199,34 @@ export class RunFolders {
     return found && facts.branchName
   }
 
-  /** Removes everything of this run from the repository, except the branch. */
-  async clean(): Promise<void> {
+  /** Removes everything of this run from the repository, except the branch and work that its result does not have. */
+  async clean(keep: readonly KeptCommit[] = []): Promise<void> {
+    const { repository, contents } = this.#site
     await dropAll(this.#site)
-    await this.#site.repository.clean()
+    const head = keep.length === 0 ? '' : await this.head()
+    const kept: KeptCommit[] = []
+    for (const each of keep) {
+      if ((await repository.has(each.commit)) && !(await contents.isAncestor(each.commit, head))) kept.push(each)
+    }
+    await repository.clean(kept)
+  }
+
+  /** Of work that was left when the run ended: it is kept still, the result has it by now, or it is gone. */
+  async standOfKept({ name, commit }: KeptCommit): Promise<'kept' | 'merged' | 'gone'> {
+    const { repository, contents } = this.#site
+    if ((await repository.read(repository.keptRef(name))) === commit) return 'kept'
+    const known = await repository.has(commit)
+    return known && (await contents.isAncestor(commit, await this.head())) ? 'merged' : 'gone'
+  }
+
+  /** What is left of a run that is over, in the repository. */
+  async leftovers(branch: string | undefined): Promise<Leftover[]> {
+    return leftovers(this.#site, branch, await this.head())
+  }
+
+  /** All of them, or none where one is not where it was. */
+  removeRefs(gone: readonly { readonly ref: string; readonly commit: string }[]): Promise<boolean> {
+    return this.#site.repository.update(gone.map(({ ref, commit }) => ({ ref, to: undefined, from: commit })))
   }
 
   #inWorkspace<T>(workspace: WorkspaceId, work: () => Promise<T>): Promise<Result<T>> {

@@ -27,6 +27,8 @@ export const places = {
   repository: (home: string, workspace: WorkspaceId) => join(home, 'repositories', workspace),
   /** Folders in the making. */
   making: (home: string) => join(home, 'new'),
+  /** What its folder has beside the files of a commit: see furnished.ts. */
+  furnished: (home: string) => join(home, 'furnished'),
   indexes: (home: string) => join(home, 'index'),
   result: (home: string) => join(home, 'result'),
   finished: (home: string) => join(home, 'finished.json'),

@@ -48,7 +48,7 @@ export async function mergeWork(merging: Merging, work: ProjectedWorkspace, task
   const strategy = work.integration?.open ? work.integration.strategy : task.merge.strategy
   const basis = 'the order in which work was accepted'
   if (strategy !== 'evaluated') {
-    await ask(merging.handle.accept(work.id, { strategy, basis, baseAware: true }))
+    await ask(merging.handle.accept(work.id, { strategy, basis, baseAware: true, ungatedIfEmpty: true }))
     return
   }
   // Opened first: nothing else is merged while the integrator works on the present state.

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunId, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { alice, Fixture, put, type Scripts } from '../testing/fixture.ts'
+import { aborted, alice, Fixture, put, type Scripts } from '../testing/fixture.ts'
 
 const team = (salvage: string, more = '') => `version: 1
 name: savers
@@ -46,11 +46,11 @@ async function saved(fixture: Fixture, run: RunId) {
     })
 }
 
-test('without a word in the team file a run ends as before, and nothing is saved', async () => {
+test('without a word in the team file a run ends without waiting, and what was left is kept', async () => {
   const fixture = await Fixture.open({ one: failing(() => fixture, 'part', 'x\n'), two: () => 'done' })
   const view = await fixture.over(await fixture.solve(team('')))
   expect(view).toMatchObject({ state: 'failed', tasks: [{ state: 'failed' }, { state: 'done' }] })
-  expect(view.tasks[0]?.salvage).toBeUndefined()
+  expect(view.tasks[0]?.salvage).toMatchObject({ state: 'kept', files: ['part'] })
   expect(fixture.result(view, 'part')).toBeUndefined()
 })
 
@@ -101,7 +101,7 @@ test('the question is answered like a gate, and no means that the run ends witho
   expect(view).toMatchObject({ state: 'failed', tasks: [{ salvage: { state: 'discarded' } }, {}] })
   expect(fixture.result(view, 'part')).toBeUndefined()
   expect(await fixture.coordinator.salvages.decide(run, { principal: alice, task: 'a', take: true })).toMatchObject({
-    error: { code: 'invalid_state', message: expect.stringContaining('salvage: ask') },
+    error: { code: 'nothing_to_salvage' },
   })
 })
 
@@ -290,4 +290,84 @@ test('two evaluated merges one after the other: neither waits for the other in a
   expect(view).toMatchObject({ state: 'done', tasks_done: 2 })
   expect(fixture.result(view, 'a')).toBe('x\n')
   expect(fixture.result(view, 'b')).toBe('x\n')
+})
+
+test.each(['kept by the agent', 'waiting for its merge'])(
+  'a run that is aborted keeps work that was %s, and it can be taken over after the end',
+  async how => {
+    const held = Promise.withResolvers<void>()
+    const fixture = await Fixture.open({
+      one: async input => {
+        put(input.folder!, 'part', 'x\n')
+        if (how === 'waiting for its merge') return 'all of it'
+        unwrap(await unwrap(fixture.coordinator.verbs(input.token!)).checkpoint('half of it'))
+        held.resolve()
+        return aborted(input)
+      },
+      two: () => 'done',
+    })
+    const gates = 'gates: { integration: { on: true } }\n'
+    const yaml = how === 'waiting for its merge' ? team('', gates) : team('')
+    const run = await fixture.solve(yaml)
+    if (how === 'waiting for its merge') await fixture.until(run, view => view.gates.some(({ task }) => task === 'a'))
+    else await held.promise
+    await fixture.abort(run, { reason: 'enough' })
+    const ended = await fixture.over(run)
+    const kept = { state: 'kept', agent: 'one#1', files: ['part'] }
+    expect(ended).toMatchObject({ state: 'aborted', tasks: [{ salvage: kept }, {}] })
+    const { commit } = ended.tasks[0]!.salvage!
+    await fixture.restart()
+    fixture.git('gc', '--quiet', '--prune=now')
+    expect(fixture.git('show', `${commit}:part`)).toBe('x\n')
+    const which = { task: 'a' }
+    expect(unwrap(await fixture.coordinator.works.show(run, which))).toMatchObject({
+      commit,
+      files: [{ path: 'part' }],
+    })
+    expect(unwrap(await fixture.coordinator.salvages.left(run, which))).toMatchObject({
+      files: ['part'],
+      conflicts: [],
+    })
+    const decided = await fixture.coordinator.salvages.decide(run, { principal: alice, ...which, take: true })
+    expect(unwrap(decided)).toMatchObject({ state: 'merged', commit })
+    for (const again of [1, 2]) {
+      const view = unwrap(await fixture.coordinator.views.view(run))
+      expect(view, `${again}`).toMatchObject({ state: 'aborted', tasks: [{ salvage: { state: 'merged' } }, {}] })
+      expect(fixture.result(view, 'part')).toBe('x\n')
+      await fixture.restart()
+    }
+    const twice = await fixture.coordinator.salvages.decide(run, { principal: alice, ...which, take: true })
+    expect(twice).toMatchObject({ error: { code: 'invalid_state' } })
+    expect(fixture.git('for-each-ref', 'refs/parley')).toBe('')
+  },
+)
+
+test('kept work that does not fit the result is refused, and can be let go', async () => {
+  const merged = Promise.withResolvers<void>()
+  const fixture = await Fixture.open({
+    one: failing(
+      () => fixture,
+      'text',
+      'left\n',
+      () => merged.promise,
+    ),
+    two: input => {
+      put(input.folder!, 'text', 'merged\n')
+      return 'done'
+    },
+  })
+  const run = await fixture.solve(team(''))
+  await fixture.until(run, ({ tasks }) => tasks[1]?.state === 'done')
+  merged.resolve()
+  const view = await fixture.over(run)
+  const by = { principal: alice, task: 'a' }
+  expect(await fixture.coordinator.salvages.decide(run, { ...by, take: true })).toMatchObject({
+    error: { code: 'merge_conflict', details: { files: ['text'], commit: view.tasks[0]!.salvage!.commit } },
+  })
+  unwrap(await fixture.coordinator.salvages.decide(run, { ...by, take: false }))
+  expect(unwrap(await fixture.coordinator.views.view(run)).tasks[0]?.salvage).toMatchObject({ state: 'discarded' })
+  expect(await fixture.coordinator.salvages.decide(run, { ...by, take: true })).toMatchObject({
+    error: { code: 'nothing_to_salvage' },
+  })
+  expect(fixture.result(view, 'text')).toBe('merged\n')
 })

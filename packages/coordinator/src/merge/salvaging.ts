@@ -2,6 +2,7 @@
 // decides, as for all work; the task stays failed.
 import { unwrap, type WorkspaceId } from '@parley/core'
 import { ask } from '../ask.ts'
+import type { KeptCommit } from '../folder/repository.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { isEnding } from '../plan/finality.ts'
 import { isSalvage } from '../projection/highway.ts'
@@ -32,6 +33,23 @@ export function candidateOf({ state, facts, checkpoints }: ProjectedWorkspace): 
 export function leftOf(projection: RunProjection, task: ProjectedTask): ProjectedWorkspace | undefined {
   const attempts = task.attempts.map(id => projection.workspaces.get(id))
   return attempts.findLast(each => each !== undefined && candidateOf(each) !== undefined)
+}
+
+/** Work that is in no result and that nobody has let go, the newest of each task: it is kept when the run ends. */
+export function keptWorks(projection: RunProjection) {
+  return [...projection.tasks.values()].flatMap(task => {
+    const planned = projection.plan.get(task.name)
+    const work = task.status === 'integrated' ? undefined : leftOf(projection, task)
+    if (!planned || !work) return []
+    const stand = standOf(projection, work, planned, true)
+    return stand === 'merged' || stand === 'discarded'
+      ? []
+      : [{ task: task.name, work, checkpoint: candidateOf(work)! }]
+  })
+}
+
+export function keptCommits(projection: RunProjection): readonly KeptCommit[] {
+  return keptWorks(projection).map(({ work, checkpoint }) => ({ name: work.id, commit: checkpoint.commit! }))
 }
 
 /** Into whose line it goes: that of its parent, or the run's own where the parent is no more. */

@@ -2,10 +2,10 @@
 // texts, so every expression works on one line in linear time.
 import { CONFLICT_TYPES, type ConflictType } from '@parley/trail/events'
 
-const VERDICTS = ['accept', 'revise', 'reject'] as const
+export const VERDICTS = ['accept', 'revise', 'reject'] as const
 export type Verdict = (typeof VERDICTS)[number]
 
-interface Judgement {
+export interface Judgement {
   readonly verdict: Verdict
   readonly feedback: string
 }

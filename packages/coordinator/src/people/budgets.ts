@@ -4,7 +4,7 @@ import { ok, type Result, type RunId, refuse, type WorkspaceId } from '@parley/c
 import { kernelDefaults, limitOf, type UserHandle } from '@parley/kernel'
 import { BUDGET_DIMENSIONS, type BudgetDimension } from '@parley/trail/events'
 import { given } from '../given.ts'
-import { runLimits, taskLimits, type Used, usedBy, workspacesOf } from '../plan/spending.ts'
+import { type LiveTurn, runLimits, taskLimits, type Used, usedBy, workspacesOf } from '../plan/spending.ts'
 import type { RunDriver } from '../run/run-driver.ts'
 import { type Limits, workspaceBudget } from '../team/budget-fields.ts'
 import type { BudgetView } from '../view/people-view.ts'
@@ -22,10 +22,12 @@ export class Budgets extends Acts {
     const driver = this.driving(run)
     if (!driver.ok) return driver
     const { projection } = driver.value
-    const views = limitViews('run', runLimits(projection), usedBy(projection.workspaces.values()))
+    // With what turns at work have used so far.
+    const live: LiveTurn = ({ id }) => driver.value.driver(id)?.turn
+    const views = limitViews('run', runLimits(projection), usedBy(projection.workspaces.values(), live))
     for (const planned of projection.plan.values()) {
       const task = projection.task(planned.id)
-      const used = usedBy(task ? workspacesOf(projection, task) : [])
+      const used = usedBy(task ? workspacesOf(projection, task) : [], live)
       views.push(...limitViews(planned.id, taskLimits(projection, planned), used, task?.attempts.at(-1)))
     }
     return ok(views)

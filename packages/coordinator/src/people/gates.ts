@@ -68,7 +68,7 @@ export class Gates extends Acts {
     }
   }
 
-  /** Answers a gate by its id or a unique beginning of it; by its run, every task of its plan that waits. */
+  /** Answers a gate by its id or a unique part of it; by its run, every task of its plan that waits. */
   async respond(
     text: string,
     { principal, ...decision }: GateDecision & By,
@@ -108,7 +108,7 @@ export class Gates extends Acts {
     return this.#salvages.decide(run, { principal, task, take: decision === 'approve', reason })
   }
 
-  /** Answers a question by its id, by a unique beginning of it, or by its run if there is just one. */
+  /** Answers a question by its id, by a unique part of it, or by its run if there is just one. */
   async reply(text: string, { principal, ...answer }: QuestionAnswer & By): Promise<Result<{ readonly run: RunId }>> {
     const found = await this.find(text, 'question')
     if (!found.ok) return found
@@ -129,10 +129,14 @@ export class Gates extends Acts {
   }
 
   /** What a name means, or none; `last` is the newest run. See `meantGates`. */
-  async find(name: string | undefined, kind: GateView['kind']): Promise<Result<readonly [GateView, ...GateView[]]>> {
+  async find(
+    name: string | undefined,
+    kind: GateView['kind'],
+    all = false,
+  ): Promise<Result<readonly [GateView, ...GateView[]]>> {
     const run = name === 'last' ? await this.#runs.find(name) : undefined
     if (run && !run.ok) return run
-    return meantGates(await this.list(), run?.value ?? name, kind)
+    return meantGates(await this.list(), run?.value ?? name, kind, all)
   }
 }
 

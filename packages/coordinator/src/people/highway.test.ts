@@ -116,6 +116,59 @@ test('supervised: what nobody answers falls to the coordinator, which lets it go
   expect(await fixture.entries(run, 'gate_resolved')).toMatchObject(ended)
 })
 
+test('a plan that somebody is asked about at a terminal has no time after which it starts', async () => {
+  const fixture = await Fixture.open({ one: writes('1', 'x') })
+  const plan = async (gates: string, attended: boolean) => {
+    const run = await fixture.solve(solo(`gates: ${gates}\n`), { approved: false, attended })
+    const { deadline, fallback } = await gateOf(fixture, run, 'task_approval')
+    return deadline === undefined ? 'waits' : fallback
+  }
+  for (const preset of ['supervised', 'autonomous']) {
+    expect(await plan(`{ preset: ${preset} }`, true)).toBe('waits')
+    expect(await plan(`{ preset: ${preset} }`, false)).toBe(
+      preset === 'supervised' ? 'escalate_to_coordinator' : 'approve',
+    )
+  }
+  expect(await plan('{ preset: supervised, task_approval: { timeout: 1h, fallback: approve } }', true)).toBe('waits')
+  // Nothing starts by this one.
+  expect(await plan('{ preset: supervised, task_approval: { timeout: 1h, fallback: reject } }', true)).toBe('reject')
+})
+
+test('supervised asks about the plan and about what is merged, and never about a check, a review or an answer without files', async () => {
+  const verdicts = ['REVISE: say it better', 'ACCEPT']
+  const fixture = await Fixture.open({
+    one: writes('1', 'x'),
+    two: () => verdicts.shift() ?? 'ACCEPT',
+    three: () => 'The answer.',
+  })
+  const run = await fixture.solve(
+    `version: 1
+name: asked
+agents:
+  one: { command: [scripted, one] }
+  two: { command: [scripted, two] }
+  three: { command: [scripted, three] }
+gates: { preset: supervised }
+plan:
+  - { id: a, agent: one, prompt: Write., check: ['true'], review: { by: two, prompt: Judge. }, attempts: 2 }
+  - { id: b, agent: three, prompt: Answer., needs: [a] }
+`,
+    { approved: false },
+  )
+  const asked: string[] = []
+  for (;;) {
+    const view = await fixture.until(run, ({ gates }) => gates.length > 0)
+    if (view.gates.length === 0) break
+    for (const { id, type } of view.gates) {
+      asked.push(type)
+      await fixture.respond(id, { decision: 'approve' })
+    }
+  }
+  const view = await fixture.over(run)
+  expect(view).toMatchObject({ state: 'done', tasks: [{ attempt: 2 }, { attempt: 1 }] })
+  expect(asked).toEqual(['task_approval', 'task_approval', 'integration'])
+})
+
 test.each([
   ['approve', 'done'],
   ['reject', 'rejected'],
@@ -168,6 +221,28 @@ test('what a person changes at the gate of a task is what the agent is told', as
   const view = await fixture.over(run)
   expect(told).toEqual(['Paint it blue.'])
   expect(view).toMatchObject({ state: 'done', tasks: [{ title: 'Painting' }] })
+})
+
+test('a review judges the task as a person changed it', async () => {
+  const told: string[] = []
+  const fixture = await Fixture.open({
+    one: writes('blue.txt'),
+    judge: input => {
+      told.push(input.prompt, ...input.context.flatMap(({ kind, text }) => (kind === 'directive' ? [text] : [])))
+      return 'ACCEPT'
+    },
+  })
+  const run = await fixture.solve(
+    planned('{ id: a, agent: one, title: Paint, prompt: Paint it red., review: { by: judge } }'),
+    { approved: false },
+  )
+  const gate = await gateOf(fixture, run, 'task_approval')
+  await fixture.respond(gate.id, {
+    decision: 'modify',
+    changes: { description: 'Paint it blue.', name: 'Painting' },
+  })
+  expect((await fixture.over(run)).state).toBe('done')
+  expect(told).toEqual([expect.stringContaining('"Painting"'), 'Paint it blue.'])
 })
 
 test('a letter is changed on its way', async () => {

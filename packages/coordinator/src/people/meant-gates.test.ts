@@ -1,3 +1,4 @@
+import { shortId } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { GateView } from '../view/people-view.ts'
 import { meantGates } from './meant-gates.ts'
@@ -31,6 +32,37 @@ test('a run, or nothing, stands for the tasks of one plan, and for nothing else'
   expect(found([...plan, gate(two, 'c')])).toBe('ambiguous')
   expect(found([...plan, gate(two, 'c')], 'run_01')).toBe('ambiguous')
   expect(found([...plan, gate(one, 'merge', 'integration')], one)).toBe('ambiguous')
+})
+
+test('ids of one moment are told apart by their ends, and one that fits several gates means none of them, nor the run', () => {
+  const moment = 'gate_01m7fsz83wkkhydyabcd'
+  const plan = ['aaaaaa', 'bbbbbb', 'cbbbbb'].map(end => ({ ...gate(one, end), id: `${moment}${end}` }))
+  const [first, second] = plan as [GateView, GateView]
+  expect(found(plan, shortId(first.id))).toEqual(['aaaaaa?'])
+  expect(found(plan, shortId(second.id))).toEqual(['bbbbbb?'])
+  for (const name of [moment, moment.slice(5), 'gate_bbbbb', 'gate_']) {
+    expect(meantGates(plan, name, 'gate')).toMatchObject({
+      ok: false,
+      error: {
+        code: 'ambiguous',
+        details: { gates: expect.arrayContaining([second.id]), questions: expect.anything() },
+      },
+    })
+    expect(found(plan, name, 'gate'), 'all of a run are never meant by a gate').toBe('ambiguous')
+  }
+  const run = { ...gate(`run_01m7fsz83wkkhydyabcdx${'z'.repeat(5)}`, 'other') }
+  expect(found([...plan, run], '01m7fsz83wkkhydyabcd')).toBe('ambiguous')
+})
+
+test('everything that waits in a run is meant where that is asked for', () => {
+  const mixed = [gate(one, 'a'), gate(one, 'merge', 'integration'), gate(two, 'c'), gate(one, 'q', 'escalation')]
+  const all = (name?: string) => {
+    const meant = meantGates(mixed, name, 'gate', true)
+    return meant.ok ? meant.value.map(({ question }) => question) : meant.error.code
+  }
+  expect(all(one)).toEqual(['a?', 'merge?'])
+  expect(all()).toEqual(['a?', 'merge?', 'c?'])
+  expect(all('gate_01m7')).toBe('ambiguous')
 })
 
 test('an id that is given whole is meant, even where another begins with it', () => {

@@ -3,6 +3,7 @@ import type { ProjectedTask, ProjectedWorkspace } from '../projection/projected.
 import type { RunProjection } from '../projection/run-projection.ts'
 import { repeated } from '../run/breakers.ts'
 import type { PlannedTask } from '../team/team.ts'
+import { SETUP_FAILED } from '../turn/ready-folder.ts'
 import { failureText } from '../view/failure-text.ts'
 import { allowance, type LiveTurn, spentText } from './spending.ts'
 import { lostAttempts } from './task-agent.ts'
@@ -10,8 +11,11 @@ import { lostAttempts } from './task-agent.ts'
 /** Decisions after which nobody tries again: a person's, or a judge's that the work cannot be used. */
 const LAST_WORDS = new Set(['rejected', 'gate_rejected_by_human', 'aborted_by_human', 'escalation_timeout'])
 
-/** Of a turn that was not taken because the profile may spend no more today: another attempt would be told the same. */
-const NO_MONEY = 'budget_exceeded'
+/**
+ * Of turns that were not taken, and that another attempt would not be either: the profile may spend no more today, or
+ * setup fails in a folder that holds no work yet.
+ */
+const NOT_TAKEN = new Set(['budget_exceeded', SETUP_FAILED])
 
 /** Whether a task, or the whole run, was asked to finish in a given time, or the run's time is nearly over. */
 export function isEnding(projection: RunProjection, task?: string): boolean {
@@ -37,7 +41,7 @@ export function whyFinal(
   if (again !== undefined) return again
   const { spent } = allowance(projection, planned, task, live)
   if (spent) return `${failure} ${spentText(spent)}`
-  if (newest?.trigger === 'agent_failed' && newest.checkpoints.at(-1)?.turn?.error === NO_MONEY) return failure
+  if (newest?.trigger === 'agent_failed' && NOT_TAKEN.has(newest.checkpoints.at(-1)?.turn?.error ?? '')) return failure
   if (isEnding(projection, planned.id)) return failure
   const counted = task.attempts.length - Math.min(lostAttempts(projection, task), planned.attempts)
   const over = counted >= planned.attempts || LAST_WORDS.has(newest?.trigger ?? '')

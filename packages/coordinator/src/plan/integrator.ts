@@ -200,7 +200,7 @@ export class Integrator {
       if (state !== 'integrating') continue
       const work = projection.workspaces.get(facts.of as WorkspaceId)
       if (facts.kind === 'merge' && work && (!isTerminal(work.state) || work.salvage?.open)) continue
-      if (!(await isLocked(handle, id))) await ask(handle.accept(id))
+      if (!(await isLocked(handle, id))) await ask(handle.accept(id, { ungatedIfEmpty: true }))
     }
   }
 

@@ -12,7 +12,7 @@ import {
 } from '@parley/core'
 import type { GateRecord } from '@parley/kernel'
 import type { Entry } from '@parley/trail'
-import type { EventBody, GateAction, GateFallback, GateType } from '@parley/trail/events'
+import { type EventBody, type GateAction, type GateFallback, type GateType, isTerminal } from '@parley/trail/events'
 import type { JudgeFacts, MergeFacts } from '../run/facts.ts'
 import type { Load } from './run-projection.ts'
 
@@ -135,6 +135,14 @@ export class ProjectedHighway {
         const workspace = body.workspace as WorkspaceId
         const { times, answered } = this.#delegated.get(workspace) ?? { times: 0, answered: 0 }
         this.#delegated.set(workspace, { times: times + 1, answered })
+        return
+      }
+      case 'workspace_state_changed': {
+        const { workspace_id, to_state } = entry.body as EventBody<'workspace_state_changed'>
+        // What was asked on the way waits for nobody any more.
+        if (isTerminal(to_state))
+          for (const { signal, workspace } of this.escalations.values())
+            if (workspace === (workspace_id as WorkspaceId)) this.escalations.delete(signal)
         return
       }
       case 'envelope_created': {

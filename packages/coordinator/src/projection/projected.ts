@@ -1,5 +1,5 @@
 // What is known of the workspaces and tasks of a run: the parts of its projection.
-import type { CheckpointId, MachineCode, ObjectId, TaskId, Timestamp, WorkspaceId } from '@parley/core'
+import type { AgentSession, CheckpointId, MachineCode, ObjectId, TaskId, Timestamp, WorkspaceId } from '@parley/core'
 import type { IntegrationStrategy, TaskStatus, WorkspaceState } from '@parley/trail/events'
 import type { Verdict } from '../merge/verdict.ts'
 import type { WorkspaceFacts } from '../run/facts.ts'
@@ -24,6 +24,14 @@ export interface TurnRecord {
   readonly usd?: number
   /** The code of what it failed of. */
   readonly error?: string
+  /** The conversation of its agent, and whether it went on with one. */
+  readonly session?: AgentSession
+}
+
+/** What was run in a folder before its first turn. */
+export interface SetupRecord {
+  readonly command: readonly string[]
+  readonly wall_ms: number
 }
 
 /** What the payload of a checkpoint of work has besides what every payload has. */
@@ -34,6 +42,8 @@ export interface WorkPayload {
   /** Of a workspace that judges another one's work. */
   readonly verdict?: Verdict
   readonly turn?: TurnRecord
+  /** A checkpoint of a setup, which is no work. */
+  readonly setup?: SetupRecord
 }
 
 export interface ProjectedCheckpoint {

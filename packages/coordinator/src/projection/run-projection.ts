@@ -28,6 +28,7 @@ import {
   type ProjectedWorkspace,
   type WorkPayload,
 } from './projected.ts'
+import { ProjectedTimes } from './times.ts'
 
 export type Load = (id: ObjectId) => Promise<unknown>
 
@@ -40,6 +41,7 @@ export class RunProjection {
   readonly workspaces = new Map<WorkspaceId, ProjectedWorkspace>()
   readonly tasks = new Map<TaskId, ProjectedTask>()
   readonly highway = new ProjectedHighway()
+  readonly times = new ProjectedTimes()
   readonly controls: Control[] = []
   /** Work whose merge the folders have followed, as far as this process knows. */
   readonly applied = new Set<WorkspaceId>()
@@ -81,10 +83,12 @@ export class RunProjection {
 
   async apply(entry: Entry, load: Load): Promise<void> {
     invariant(entry.seq > this.cursor, 'a projection never goes back')
+    if (!this.over) this.times.until(entry.timestamp)
     if (entry.event_type === 'gate_resolved') this.#modified(entry.body as EventBody<'gate_resolved'>)
     const fold = FOLDS[entry.event_type] as Fold<EventType> | undefined
     if (fold) await fold(this, entry.body, entry, load)
     await this.highway.apply(entry, load)
+    this.times.become(this)
     this.cursor = entry.seq
   }
 
@@ -178,7 +182,8 @@ const FOLDS: Folds = {
     const record = (await load(body.checkpoint_id as ObjectId)) as CheckpointRecord | undefined
     if (!workspace || !record) return
     const payload = record.payload as CheckpointRecord['payload'] & WorkPayload
-    const { content, files_changed, outside_links = [], commit, verdict, turn } = payload
+    const { content, files_changed, outside_links = [], commit, verdict, turn, setup } = payload
+    if (setup) return
     if (turn && turn.outcome !== 'kept') workspace.turnOpen = false
     workspace.checkpoints.push({
       id: record.id,

@@ -14,6 +14,8 @@ export interface RunFacts {
   readonly approval: 'ask' | 'given'
   /** How long questions of agents wait, null without end, and what happens then. */
   readonly questions: { readonly timeout: number | null; readonly fallback: string }
+  /** Globs under `carry` that name no ignored file of the project. */
+  readonly uncarried?: readonly string[]
   readonly parent?: string
   /** What every turn of work is told first. */
   readonly context?: readonly TurnContextPart[]

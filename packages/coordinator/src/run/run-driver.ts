@@ -4,6 +4,7 @@ import { asParleyError, err, type GateId, ok, type Result, type WorkspaceId } fr
 import type { RunHandle } from '@parley/kernel'
 import { ask, emptyInbox } from '../ask.ts'
 import type { RunFolders } from '../folder/run-folders.ts'
+import { keptCommits } from '../merge/salvaging.ts'
 import { isOfPlan } from '../plan/approved-plan.ts'
 import { driveDelegate } from '../plan/delegate.ts'
 import { Integrator, type IntegratorHost } from '../plan/integrator.ts'
@@ -241,7 +242,7 @@ export class RunDriver {
   async #tidy(): Promise<Result<void>> {
     try {
       if (this.projection.root?.state === 'failed') await this.#settleFolders()
-      await this.#options.folders.clean()
+      await this.#options.folders.clean(keptCommits(this.projection))
       return ok(undefined)
     } catch (cause) {
       return err(asParleyError(cause))

@@ -71,6 +71,7 @@ export class RunDrivers {
       clock,
       machine,
       adapter: (work, task, agent) => adapters.adapter(run.id, facts, work, task, agent),
+      setup: (workspace, setup) => adapters.setup(run.id, facts, workspace, setup),
       token: (workspace, epoch) => turnToken(secret, { run: run.id, workspace, epoch }),
       environment,
       turns: this.#turns,
@@ -195,8 +196,9 @@ export class RunDrivers {
     if (this.#drivers.has(run) || runtime.active.includes(run)) return
     try {
       await endMarked(`${run}/`, { clock })
-      await homes.clean(run)
-      homes.settle(run, await this.#told.views.project(run))
+      const projection = await this.#told.views.project(run)
+      await homes.clean(run, projection)
+      homes.settle(run, projection)
     } catch (cause) {
       log('warn', `the folders of ${run} were not cleaned up: ${asParleyError(cause).message}`, { run })
       await this.#whenSound(cause, run, () => this.#tidy(run))

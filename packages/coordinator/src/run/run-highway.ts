@@ -1,5 +1,6 @@
 // The highway of a run (W-HWY-14, -15): what its team file, or else the configuration, says about gates.
-import type { HighwayDraft } from '@parley/kernel'
+import { unwrap } from '@parley/core'
+import { expandHighway, type HighwayDraft } from '@parley/kernel'
 import type { RunSetup } from '../contract.ts'
 import { given } from '../given.ts'
 import type { Gates } from '../team/highway-fields.ts'
@@ -11,13 +12,22 @@ type Highway = Exclude<HighwayDraft, string>
 
 /** `approves`: the principal may approve tasks. If not, the caller's approval opens no gate. */
 export function highwayFor(
-  { team, gates: asked, approved }: Pick<RunSetup, 'team' | 'gates' | 'approved'>,
+  { team, gates: asked, approved, attended }: Pick<RunSetup, 'team' | 'gates' | 'approved' | 'attended'>,
   configured: Gates | undefined,
   approves: boolean,
 ): Highway {
   const approval = asked?.gates.task_approval ? 'ask' : team.approval
-  const highway = highwayOf(asked ?? team.gates ?? configured, approval === 'none')
+  const said = highwayOf(asked ?? team.gates ?? configured, approval === 'none')
+  const highway = attended && !approved ? untilAnswered(said) : said
   return approved && !approves ? { ...highway, gates: { ...highway.gates, task_approval: false } } : highway
+}
+
+/** A plan that somebody is being asked about never starts because nobody answered. */
+function untilAnswered(highway: Highway): Highway {
+  const { fallback } = unwrap(expandHighway(highway)).gates.task_approval
+  if (fallback === 'reject') return highway
+  const task_approval = { ...highway.gate_overrides?.task_approval, timeout: null }
+  return { ...highway, gate_overrides: { ...highway.gate_overrides, task_approval } }
 }
 
 /** `approved`: tasks need nobody's word. */

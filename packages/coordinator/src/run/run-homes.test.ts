@@ -5,6 +5,7 @@ import { SystemClock, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { RunFolders } from '../folder/run-folders.ts'
 import { gitProject, RUN, temporaryFolder, userGit } from '../folder/testing/project.ts'
+import { RunProjection } from '../projection/run-projection.ts'
 import { RunHomes } from './run-homes.ts'
 
 const refs = (project: string) => userGit(project, 'for-each-ref', 'refs/parley')
@@ -20,7 +21,7 @@ test('a run whose beginning was cut off leaves no refs in the project once it is
   unwrap(await RunFolders.create({ project, home, run: RUN }))
   expect(refs(project)).toContain(RUN)
   expect(homes.unsettled).toEqual([RUN])
-  await homes.clean(RUN)
+  await homes.clean(RUN, new RunProjection())
   expect(refs(project)).toBe('')
 })
 

@@ -12,18 +12,25 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { asParleyError, type Clock, type Result, type RunId, unwrap } from '@parley/core'
+import { asParleyError, type Clock, ok, type Result, type RunId, unwrap } from '@parley/core'
 import type { ProjectFacts } from '../folder/model.ts'
 import { RunFolders } from '../folder/run-folders.ts'
+import { inTurn } from '../folder/turns.ts'
+import { keptCommits } from '../merge/salvaging.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import { hasResult, placed, resultAt } from '../view/run-result.ts'
 import type { RunView } from '../view/view.ts'
 
 /** In a run's folder while there may be something to clean up. */
 const OPEN = 'open'
-const GONE = "the run's folder is gone from the profile"
+const GONE = "the run's folder is gone from the profile, or was cleaned up"
 const LOST = 'what was noted of its result is gone from the profile'
 const MOVED = 'the project, or the commit that the run started from, is not where it was'
+
+type ResultOfRun = Pick<RunView, 'result' | 'result_unknown'> & {
+  /** By workspace: what became of work that was left when the run ended. */
+  readonly kept?: ReadonlyMap<string, 'kept' | 'merged' | 'gone'>
+}
 
 export class RunHomes {
   readonly #runs: string
@@ -36,6 +43,10 @@ export class RunHomes {
 
   home(run: RunId): string {
     return join(this.#runs, run)
+  }
+
+  has(run: RunId): boolean {
+    return existsSync(this.home(run))
   }
 
   #mark(run: RunId): string {
@@ -71,6 +82,14 @@ export class RunHomes {
     renameSync(`${mark}.new`, mark)
   }
 
+  /** The folders of a run that nobody drives. Opening makes its own git folder anew, so it is one after the other. */
+  use<T>(run: RunId, facts: ProjectFacts, work: (folders: RunFolders) => Promise<Result<T>>): Promise<Result<T>> {
+    return inTurn(`${this.home(run)}/use`, async () => {
+      const folders = await this.open(run, facts)
+      return folders.ok ? work(folders.value) : folders
+    })
+  }
+
   open(run: RunId, facts: ProjectFacts): Promise<Result<RunFolders>> {
     return RunFolders.open({ facts, home: this.home(run), run, clock: this.#clock })
   }
@@ -85,7 +104,7 @@ export class RunHomes {
   }
 
   /** What a stop between a run's end and its cleaning up has left. */
-  async clean(run: RunId): Promise<void> {
+  async clean(run: RunId, projection: RunProjection): Promise<void> {
     const facts = readFileSync(this.#mark(run), 'utf8')
     if (facts === '') return
     const known = JSON.parse(facts) as ProjectFacts | { readonly project: string }
@@ -96,7 +115,7 @@ export class RunHomes {
     }
     const folders = unwrap(await this.open(run, known))
     unwrap(await folders.finish())
-    await folders.clean()
+    await folders.clean(keptCommits(projection))
   }
 
   /** Keeps the folder for its result; a run that never came to be, or could change nothing, has none. */
@@ -107,22 +126,27 @@ export class RunHomes {
   }
 
   /** The result of a run that ended before this start, or why nobody can tell it; neither if that is unknown now. */
-  async resultOf(run: RunId, projection: RunProjection): Promise<Pick<RunView, 'result' | 'result_unknown'>> {
+  async resultOf(run: RunId, projection: RunProjection): Promise<ResultOfRun> {
     const { facts } = projection
     // Asking changes nothing: what is not settled is so by the driver, or by the next start.
     if (!facts || !hasResult(projection) || existsSync(this.#mark(run))) return {}
-    const isGone = !existsSync(this.home(run))
+    const isGone = !this.has(run)
     try {
-      const folders = unwrap(await this.open(run, facts.project))
-      const finished = isGone ? undefined : unwrap(await folders.finished())
-      if (!finished) {
-        const branch = await folders.branch()
-        if (isGone) this.remove(run)
-        return {
-          result_unknown: `${isGone ? GONE : LOST}${branch === undefined ? '' : `; its branch is ${branch}`}`,
-        }
-      }
-      return { result: placed(await resultAt(folders, finished.head), finished) }
+      return unwrap(
+        await this.use(run, facts.project, async (folders): Promise<Result<ResultOfRun>> => {
+          const finished = isGone ? undefined : unwrap(await folders.finished())
+          if (finished)
+            return ok({
+              result: placed(await resultAt(folders, finished.head), finished),
+              kept: await keptStands(folders, projection),
+            })
+          const branch = await folders.branch()
+          if (isGone) this.remove(run)
+          return ok({
+            result_unknown: `${isGone ? GONE : LOST}${branch === undefined ? '' : `; its branch is ${branch}`}`,
+          })
+        }),
+      )
     } catch (cause) {
       if (isGone) {
         this.remove(run)
@@ -131,6 +155,11 @@ export class RunHomes {
       return asParleyError(cause).code === 'project_gone' ? { result_unknown: MOVED } : {}
     }
   }
+}
+
+async function keptStands(folders: RunFolders, projection: RunProjection): Promise<NonNullable<ResultOfRun['kept']>> {
+  const stands = keptCommits(projection).map(async each => [each.name, await folders.standOfKept(each)] as const)
+  return new Map(await Promise.all(stands))
 }
 
 function readFolder(path: string): string[] {

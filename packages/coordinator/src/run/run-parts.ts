@@ -6,9 +6,11 @@ import type { Log, WorkspaceEvent } from '../contract.ts'
 import type { RunFolders } from '../folder/run-folders.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
+import type { Setup } from '../team/folder-fields.ts'
 import type { PlannedTask, TeamAgent } from '../team/team.ts'
 import type { Semaphore } from '../turn/semaphore.ts'
 import type { RunFacts, WorkspaceFacts } from './facts.ts'
+import type { SetupRun } from './run-adapters.ts'
 
 export interface RunParts {
   readonly run: RunHandle
@@ -22,6 +24,7 @@ export interface RunParts {
   readonly entries: (after: number) => Promise<Result<QueryPage>>
   /** `agent`: what the run knows of the agent of this work. */
   readonly adapter: (work: WorkspaceFacts, task: PlannedTask, agent: TeamAgent | undefined) => AgentAdapter
+  readonly setup: (workspace: WorkspaceId, setup: Setup) => SetupRun
   readonly token: (workspace: WorkspaceId, epoch: number) => string
   readonly environment: Readonly<Record<string, string>>
   /** Turns at once over all runs. */

@@ -116,6 +116,8 @@ export class RunStarts {
     if (!known.ok) return known
     const folders = await homes.create(run, project)
     if (!folders.ok) return folders
+    const carried = [team, ...Object.values(team.agents)].flatMap(({ carry = [] }) => carry)
+    const uncarried = carried.length > 0 ? await folders.value.uncarried([...new Set(carried)]) : ok([])
     const highway = highwayFor(setup, gates, known.value.approves)
     const { escalation } = unwrap(expandHighway(highway))
     const facts: RunFacts = {
@@ -127,6 +129,7 @@ export class RunStarts {
       origin,
       approval: approved ? 'given' : 'ask',
       questions: { timeout: escalation.timeout, fallback: escalation.fallback },
+      ...(uncarried.ok && uncarried.value.length > 0 && { uncarried: uncarried.value }),
       ...given({ parent, context: told?.length ? told : undefined, stored, key: key?.text }),
     }
     const started = await runtime.start({ owner: owner.id, highway, context: { ...facts } }, run)

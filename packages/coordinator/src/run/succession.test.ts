@@ -169,10 +169,8 @@ test('a failure of the work itself is not the agent’s: the fallback is not ask
   expect(failed('exit_nonzero', 'ended with exit code 1', { exitCode: 1, output: 'The tests fail.' })).toBeUndefined()
   expect(failed('timeout', 'took too long')).toBeUndefined()
   expect(failed('agent_error', 'says that it failed: no such file')).toBeUndefined()
-  expect(failed('exit_nonzero', 'x', { exitCode: 1, stderr: 'Error: 429 Too Many Requests', output: 'x' })).toContain(
-    'quota',
-  )
-  expect(failed('exit_nonzero', 'x: Invalid API key', { exitCode: 1, output: 'x' })).toContain('logged in')
+  expect(failed('timeout', 'took too long', { outage: { reason: 'quota', status: 429 } })).toContain('quota')
+  expect(failed('aborted', 'The turn was ended', { outage: { reason: 'account' } })).toBeUndefined()
   expect(failed('exit_nonzero', 'was ended by SIGSEGV', { exitCode: null, output: '' })).toContain('broke off')
   expect(failed('not_executable', 'x')).toContain('started')
   const fixture = await Fixture.open({

@@ -2,6 +2,7 @@
 import { durationPattern, kindFields, kindOf, parseDuration } from '@parley/agents'
 import { type AgentKind, type AgentSettings, type TSchema, Type, unwrap } from '@parley/core'
 import { closed, patterned, whole } from './fields.ts'
+import { type FolderFile, type Furnishing, folderFields, furnishingOf } from './folder-fields.ts'
 import { teamDefaults, teamLimits } from './limits.ts'
 import { either } from './words.ts'
 
@@ -15,8 +16,15 @@ const commonFields = {
   slots: whole(teamLimits.slots, 'Slots', 'How many turns of this agent may run at once.', teamDefaults.slots),
 }
 
+/** Beside those, where the agents of the kind see a folder. */
+const fieldsOf = ({ fields, folderless }: AgentKind) => ({
+  ...fields,
+  ...commonFields,
+  ...(!folderless && folderFields),
+})
+
 export function agentSchema(kinds: readonly AgentKind[]): TSchema {
-  const fields = { ...kindFields(kinds), ...commonFields }
+  const fields = { ...kindFields(kinds), ...commonFields, ...folderFields }
   const marks = either(kinds.flatMap(kind => kind.marks))
   return Type.Object(fields, {
     ...closed,
@@ -25,23 +33,37 @@ export function agentSchema(kinds: readonly AgentKind[]): TSchema {
   })
 }
 
-export interface AgentFile {
+export interface AgentFile extends FolderFile {
   readonly timeout?: string
   readonly slots?: number
   readonly [field: string]: unknown
 }
 
-export type TeamAgent = AgentSettings & {
-  readonly slots: number
-}
+export type TeamAgent = AgentSettings &
+  Furnishing & {
+    readonly slots: number
+  }
 
 /** Fields that are not for an agent of this kind. */
-export function strangeFields({ fields }: AgentKind, names: readonly string[]): readonly string[] {
-  return names.filter(name => !Object.hasOwn(fields, name) && !Object.hasOwn(commonFields, name))
+export function strangeFields(kind: AgentKind, names: readonly string[]): readonly string[] {
+  const known = fieldsOf(kind)
+  return names.filter(name => !Object.hasOwn(known, name))
 }
 
-export function teamAgent(kinds: readonly AgentKind[], file: AgentFile): TeamAgent {
-  const { timeout, slots = teamDefaults.slots, ...fields } = file
-  const settings = unwrap(kindOf(kinds, fields)!.read(fields))
-  return { ...settings, ...(timeout !== undefined && { timeoutMs: parseDuration(timeout)! }), slots }
+/** The fields that are its kind's own. */
+export function ownFields({ timeout: _, slots: _1, setup: _2, carry: _3, ...fields }: AgentFile) {
+  return fields
+}
+
+/** `all`: what the file says for every agent that has a folder. */
+export function teamAgent(kinds: readonly AgentKind[], file: AgentFile, all: FolderFile): TeamAgent {
+  const { timeout, slots = teamDefaults.slots } = file
+  const fields = ownFields(file)
+  const kind = kindOf(kinds, fields)!
+  return {
+    ...unwrap(kind.read(fields)),
+    ...(timeout !== undefined && { timeoutMs: parseDuration(timeout)! }),
+    slots,
+    ...(!kind.folderless && furnishingOf(file, all)),
+  }
 }

@@ -1,14 +1,16 @@
 // What docs/guide/team-files.md says is so: its tables have every field, default and code. Its files and agents are
 // read where all kinds of agents are known, in @parley/node.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { formatProblems } from './format.ts'
 import { teamDefaults } from './limits.ts'
 import { TEAM_PROBLEM_CODES, TEAM_WARNING_CODES } from './problem.ts'
-import { problemsIn, teamSchema } from './testing/teams.ts'
+import { problemsIn, readTeam, teamSchema } from './testing/teams.ts'
 
-const guide = readFileSync(join(import.meta.dirname, '../../../../docs/guide/team-files.md'), 'utf8')
+const root = join(import.meta.dirname, '../../../..')
+const guide = readFileSync(join(root, 'docs/guide/team-files.md'), 'utf8')
 
 const blocks = (language: string) =>
   [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, text]) => text!)
@@ -70,3 +72,11 @@ describe('the guide to team files', () => {
     expect(blocks('text')).toContain(`${formatProblems(problemsIn(text), text, 'parley.yaml')}\n`)
   })
 })
+
+test.each(readdirSync(join(root, 'examples')).filter(name => !name.includes('.')))(
+  'examples/%s has a good team file',
+  name => {
+    const text = readFileSync(join(root, 'examples', name, 'parley.yaml'), 'utf8')
+    expect(unwrap(readTeam(text))).toMatchObject({ name, warnings: [] })
+  },
+)

@@ -29,6 +29,8 @@ export const teamLimits = {
   commandWords: 256,
   wordLength: 16 * KiB,
   paths: 256,
+  /** Variables that a setup gets from whoever starts the run. */
+  setupVariables: 256,
   pathLength: KiB,
   concurrency: 64,
   slots: 64,
@@ -43,6 +45,7 @@ export const teamDefaults = {
   concurrency: 4,
   attempts: 2,
   slots: 4,
+  setupTimeout: '15m',
   priority: 'normal',
   approval: 'ask',
   reviewPrompt: 'Is the work right and complete?',

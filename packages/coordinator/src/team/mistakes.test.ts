@@ -31,6 +31,13 @@ const mistakes = String.raw`
   an agent that must be quick | bad_value | agents.one.timeout | 1ms | agent | { preset: qwen, timeout: ▸0s }
   an empty file | wrong_type | - | is empty | file | ▸
   a file that is a list | wrong_type | - | a list | file | ▸- version: 1\n
+  a setup that is a text | wrong_type | setup | a list, such as [npm, ci] | solo | setup: ▸npm ci
+  a setup without a program | bad_value | setup[0] | is empty | solo | setup: [▸'', ci]
+  a mapped setup without a command | missing_key | setup.run | 'run' | solo | setup: ▸{ timeout: 5m }
+  a setup in no time | bad_value | agents.one.setup.timeout | 1ms | agent | { preset: qwen, setup: { run: [npm, ci], timeout: ▸0s } }
+  a variable for a setup that cannot be one | bad_name | setup.pass[0] | environment variable | solo | setup: { run: [npm, ci], pass: [▸A-B] }
+  a carried file out of the project | bad_value | carry[0] | inside the project | solo | carry: [▸../x]
+  a carried glob that is none | bad_value | agents.one.carry[0] | in braces | agent | { preset: qwen, carry: [▸'a{1..9}'] }
   a fallback from nowhere | unknown_agent | plan[1].fallback | Did you mean 'two'? | task | fallback: ▸tow
   a fallback to oneself | bad_value | plan[1].fallback[1] | already | task | fallback: [two, ▸one]
   a fallback that is no name | wrong_type | plan[1].fallback | text, or a list | task | fallback: ▸3

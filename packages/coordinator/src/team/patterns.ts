@@ -4,7 +4,7 @@ import type { PatternMeaning } from '@parley/core'
 
 export const NAME_PATTERN = '^[a-z0-9][a-z0-9-]{0,63}$'
 export const ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,63}$'
-const VARIABLE_PATTERN = '^[A-Za-z_][A-Za-z0-9_]*$'
+export const VARIABLE_PATTERN = '^[A-Za-z_][A-Za-z0-9_]*$'
 /** No process can be given a NUL. */
 export const WORD_PATTERN = '^[^\\u0000]*$'
 /** Relative, with forward slashes, and never upwards. */

@@ -2,6 +2,11 @@ import { canonicalize, unwrap } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { FULL, problemsIn, readTeam } from './testing/teams.ts'
 
+const furnishing = {
+  setup: { run: ['npm', 'ci'], timeoutMs: 600_000, pass: ['NPM_TOKEN'] },
+  carry: ['fixtures/large/**'],
+}
+
 /** What a task of a plan has that the file says nothing of. */
 const task = (id: string, ...needs: string[]) => {
   return { id, title: id, needs, attempts: 3, priority: 'normal', budget: {} }
@@ -16,7 +21,7 @@ test('a file with everything in it becomes a team with units resolved and the pl
     description: 'Is this repository fit to be released?',
     base: '/project',
     agents: {
-      writer: { preset: 'claude', model: 'sonnet', args: ['--verbose'], slots: 4 },
+      writer: { preset: 'claude', model: 'sonnet', args: ['--verbose'], slots: 4, ...furnishing },
       tests: {
         command: ['node', 'checks/tests.mjs', '{folder}'],
         prompt: 'none',
@@ -26,6 +31,7 @@ test('a file with everything in it becomes a team with units resolved and the pl
         timeoutMs: 300_000,
         maxOutputBytes: 1_048_576,
         slots: 2,
+        carry: ['.env'],
       },
     },
     limits: {
@@ -35,6 +41,7 @@ test('a file with everything in it becomes a team with units resolved and the pl
       budget: { token_limit: 1_000_000, cost_limit: 12.5 },
       breakers: { noProgress: 5, repetition: 3 },
     },
+    ...furnishing,
     approval: 'none',
     gates: {
       preset: 'supervised',

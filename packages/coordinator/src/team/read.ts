@@ -6,6 +6,7 @@ import { type Located, plain } from '@parley/core/yaml'
 import { given } from '../given.ts'
 import { agentSchema, teamAgent } from './agent-fields.ts'
 import { limitsOf } from './budget-fields.ts'
+import { furnishingOf } from './folder-fields.ts'
 import { gatesOf } from './highway-fields.ts'
 import { teamDefaults } from './limits.ts'
 import { mergeOf } from './merge-fields.ts'
@@ -122,7 +123,7 @@ function normalised(
   const { concurrency, attempts } = { ...teamDefaults, ...counts }
   const times = inMs(timeout, grace)
   const limits = { concurrency, attempts, ...times, budget: limitsOf(budget ?? {}), breakers: breakersOf(breakers) }
-  const agents = Object.entries(file.agents).map(([name, agent]) => [name, teamAgent(kinds, agent)] as const)
+  const agents = Object.entries(file.agents).map(([name, agent]) => [name, teamAgent(kinds, agent, file)] as const)
   return {
     name: file.name,
     description: file.description ?? '',
@@ -132,6 +133,7 @@ function normalised(
     approval: file.approval ?? teamDefaults.approval,
     ...(file.gates && { gates: gatesOf(file.gates) }),
     ...outside(file.symlinks),
+    ...furnishingOf(file),
     plan: planned(file.plan ?? [], limits, file),
     warnings,
   }

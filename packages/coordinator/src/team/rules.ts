@@ -3,17 +3,12 @@
 import { agentLimits, durationPattern, kindOf, parseBytes, parseDuration } from '@parley/agents'
 import { type AgentKind, compileGlobs } from '@parley/core'
 import { type Entry, type Located, member, plain } from '@parley/core/yaml'
-import { type AgentFile, strangeFields } from './agent-fields.ts'
+import { type AgentFile, ownFields, strangeFields } from './agent-fields.ts'
 import { teamLimits } from './limits.ts'
+import { type Word, wordOf, wordsOf } from './located-words.ts'
 import { findCycles } from './order.ts'
 import type { Finding, Path, TeamProblemCode } from './problem.ts'
 import { didYouMean, either, listed, quote, visible } from './words.ts'
-
-interface Word {
-  readonly text: string
-  readonly at: number
-  readonly path: Path
-}
 
 /** A task as far as the rules need it; what is missing or of another type is the business of the shape. */
 interface Task {
@@ -70,6 +65,7 @@ class Rules {
     this.#checkGrace(limits, ['limits'])
     this.#checkBudget(member(limits, 'budget')?.value, ['limits', 'budget'])
     this.#checkGates()
+    this.#checkFurnishing(this.#root, [])
     this.#checkMerge(member(this.#root, 'merge')?.value, ['merge'])
     if (this.#plan === undefined) this.#checkSolo()
     // A list that is too long has been refused for that.
@@ -82,7 +78,9 @@ class Rules {
     if (value.kind !== 'map' || !isAgent(value)) return
     const path = ['agents', key]
     this.#checkTimeout(value, path, agentLimits.timeoutMs)
-    const { timeout: _timeout, slots: _slots, ...fields } = plain(value) as AgentFile
+    this.#checkFurnishing(value, path)
+    const file = plain(value) as AgentFile
+    const fields = ownFields(file)
     const kind = kindOf(kinds, fields)
     if (!kind) {
       const marks = kinds.flatMap(each => each.marks)
@@ -91,7 +89,7 @@ class Rules {
       return
     }
     const mark = kind.marks.find(each => Object.hasOwn(fields, each))!
-    const strange = strangeFields(kind, Object.keys(fields))
+    const strange = strangeFields(kind, Object.keys(file))
     for (const name of strange) {
       const message = () =>
         `An agent with ${quote(mark)} has no ${quote(name)}. Leave out either ${quote(mark)} or ${quote(name)}.`
@@ -104,6 +102,14 @@ class Rules {
     const field = member(value, name)
     const message = () => visible(field ? `${quote(name)}: ${reason}` : reason)
     this.#refuse('bad_value', field?.value.at ?? at, field ? [...path, name] : path, message)
+  }
+
+  #checkFurnishing(map: Located, path: Path): void {
+    const setup = member(map, 'setup')?.value
+    this.#checkProgram(setup, [...path, 'setup', 0])
+    this.#checkProgram(member(setup, 'run')?.value, [...path, 'setup', 'run', 0])
+    this.#checkTimeout(setup, [...path, 'setup'], agentLimits.timeoutMs)
+    this.#checkPaths(member(map, 'carry')?.value, [...path, 'carry'])
   }
 
   #checkProgram(command: Located | undefined, path: Path): void {
@@ -378,15 +384,4 @@ function* everyTask(tasks: readonly Task[]): Generator<Task> {
     yield task
     yield* everyTask(task.parts)
   }
-}
-
-function wordsOf(value: Located | undefined, path: Path): readonly Word[] {
-  if (value?.kind !== 'list') return [wordOf(value, path)].filter(word => word !== undefined)
-  const items = value.items.slice(0, teamLimits.agents)
-  return items.flatMap((item, index) => wordOf(item, [...path, index]) ?? [])
-}
-
-function wordOf(value: Located | undefined, path: Path): Word | undefined {
-  if (value?.kind !== 'scalar' || typeof value.value !== 'string') return undefined
-  return { text: value.value, at: value.at, path }
 }

@@ -5,6 +5,7 @@ import { TASK_PRIORITIES } from '@parley/trail/events'
 import type { AgentFile } from './agent-fields.ts'
 import { BudgetSchema } from './budget-fields.ts'
 import { choice, closed, duration, plan, prompt, record, text, whole, yesNo } from './fields.ts'
+import { folderFields } from './folder-fields.ts'
 import { GatesSchema } from './highway-fields.ts'
 import { teamDefaults, teamLimits } from './limits.ts'
 import { MergeSchema } from './merge-fields.ts'
@@ -183,6 +184,7 @@ export function teamFileSchema(agent: TSchema) {
     gates: Type.Optional(GatesSchema),
     merge: Type.Optional(MergeSchema),
     symlinks,
+    ...folderFields,
     plan: plan(
       TaskSchema,
       'The tasks. Without a plan there must be exactly one agent, which gets the intent as its one task.',

@@ -4,6 +4,7 @@ import type { AgentSettings } from '@parley/core'
 import type { TaskPriority } from '@parley/trail/events'
 import type { TeamAgent } from './agent-fields.ts'
 import type { Limits } from './budget-fields.ts'
+import type { Furnishing } from './folder-fields.ts'
 import type { Gates } from './highway-fields.ts'
 import { teamDefaults } from './limits.ts'
 import { type Merge, mergeOf } from './merge-fields.ts'
@@ -91,7 +92,8 @@ export function mayChange(plan: readonly PlannedTask[]): boolean {
   return [...allTasks(plan)].some(({ plan: parts, paths }) => !parts && (paths === undefined || paths.length > 0))
 }
 
-export interface Team {
+/** Its furnishing is that of folders whose work has no agent; the agents have theirs already. */
+export interface Team extends Furnishing {
   readonly name: string
   readonly description: string
   /** The folder of the team file, if its reader said so: programs with a slash are relative to it. */

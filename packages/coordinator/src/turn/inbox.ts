@@ -1,7 +1,7 @@
 // The mail of a workspace: taken once; what no finished turn has dealt with is for the next one.
 import { type EnvelopeId, ok, type Result, unwrap } from '@parley/core'
 import type { EnvelopeRecord, RunHandle, Worker } from '@parley/kernel'
-import type { WorkspaceMail } from '../contract.ts'
+import type { WaitingMail, WorkspaceMail } from '../contract.ts'
 import { parsedJson } from '../projection/control.ts'
 
 export class Inbox {
@@ -65,11 +65,37 @@ export class Inbox {
 
   /** Mail that has been handed out already. */
   async letter(id: EnvelopeId): Promise<WorkspaceMail> {
-    return this.#letters.get(id) ?? mailOf({ ...unwrap(await this.#worker.readEnvelope(id)), id })
+    const held = this.#letters.get(id)
+    if (held) return held
+    const origin = await this.#run.read(run => run.envelopes.get(id)!.origin)
+    return mailOf({ ...unwrap(await this.#worker.readEnvelope(id)), id, origin })
   }
 
   clear(): void {
     this.#letters.clear()
+  }
+
+  /** Mail that has come and that nobody has taken; it stays where it is. */
+  async waiting(): Promise<Result<readonly WaitingMail[]>> {
+    const view = await this.#worker.look()
+    if (!view.ok) return view
+    const { inbox } = view.value
+    return ok(await this.#run.read(run => inbox.flatMap(id => run.envelopes.get(id) ?? []).map(headOf)))
+  }
+
+  /** Whether mail comes before the signal fires. */
+  arrival(signal: AbortSignal): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const off = this.#worker.subscribe(notice => {
+      if (notice.kind === 'mail' && notice.to === this.#worker.workspace) resolve(true)
+    })
+    const stop = () => resolve(false)
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
+    return promise.finally(() => {
+      off()
+      signal.removeEventListener('abort', stop)
+    })
   }
 
   fromPerson(mail: readonly EnvelopeId[]): Promise<boolean> {
@@ -87,10 +113,16 @@ function isForged(result: Result<unknown>): boolean {
   return !result.ok && result.error.details.reason === 'integrity_violation'
 }
 
-type Letter = Omit<WorkspaceMail, 'text'> & { readonly payload?: EnvelopeRecord['payload'] | null }
+type Sent = Pick<EnvelopeRecord, 'id' | 'from' | 'type' | 'priority' | 'origin'>
+type Letter = Sent & { readonly payload?: EnvelopeRecord['payload'] | null }
 
-function mailOf({ id, from, type, priority, payload }: Letter): WorkspaceMail {
-  return { id, from, type, priority, text: payload ? wordsOf(payload) : '' }
+function mailOf({ payload, ...sent }: Letter): WorkspaceMail {
+  return { ...headOf(sent), text: payload ? wordsOf(payload) : '' }
+}
+
+/** A person writes in the name of a workspace, whose id says nothing to an agent. */
+function headOf({ id, from, type, priority, origin }: Sent): WaitingMail {
+  return { id, from: origin === 'human' ? 'a person' : from, type, priority }
 }
 
 /** What the runtime says in JSON, in words (W-TERM-02). */
@@ -98,5 +130,5 @@ function wordsOf({ format, content }: EnvelopeRecord['payload']): string {
   if (format !== 'json') return content
   const { intent, grace_period: period } = (parsedJson(content) ?? {}) as Readonly<Record<string, unknown>>
   if (intent !== 'graceful_termination' || typeof period !== 'number') return content
-  return `You are asked to finish (graceful_termination): you have ${Math.ceil(period / 1000)} s in all. Bring what you have to a good end and exit; what your folder holds then is your result. If you cannot, keep what is worth it with \`parley ws checkpoint\`. After that time the work is ended.`
+  return `You are asked to finish (graceful_termination): you have ${Math.ceil(period / 1000)} s in all. Bring what you have to a good end and end your turn; what your folder holds then is your result. If you cannot, save a checkpoint of what is worth keeping. After that time the work is ended.`
 }

@@ -37,13 +37,22 @@ test.each([
 })
 
 test('a fallback takes over from a peer that is away, in the same attempt', async () => {
+  const patience: (number | undefined)[] = []
   const fixture = await Fixture.open({
-    far: () => ({ outcome: 'failed', error: error('target-offline'), usage: {} }),
-    near: () => 'I am here.',
+    far: ({ patienceMs }) => {
+      patience.push(patienceMs)
+      return { outcome: 'failed', error: error('target-offline'), usage: {} }
+    },
+    near: ({ patienceMs }) => {
+      patience.push(patienceMs)
+      return 'I am here.'
+    },
   })
   const view = await fixture.finished(planned('{ id: a, agent: far, fallback: near, prompt: x }'))
   expect(view).toMatchObject({ state: 'done', tasks: [{ agent: 'near', attempt: 1 }] })
   const [move] = view.tasks[0]!.steps[0]!.moves!
   expect(move).toMatchObject({ from: 'far#1', to: 'near#1', outcome: 'completed' })
   expect(move!.reason).toContain('it cannot be reached')
+  // Only where somebody can take over is a service that refuses not waited for.
+  expect(patience).toEqual([12_000, undefined])
 })

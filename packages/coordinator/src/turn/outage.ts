@@ -1,14 +1,9 @@
 // Whether a turn failed because its agent cannot work, whatever the task: its program, account, quota, or the way to
 // it. Then another agent may take the task at once.
+import { outageIn, outageText } from '@parley/agents'
 import type { ParleyError } from '@parley/core'
-import { coordinatorLimits } from '../limits.ts'
 
 const STARTS = new Set(['not_found', 'not_executable', 'start_failed', 'closed'])
-
-const QUOTA =
-  /rate.?limit|too many requests|\b429\b|quota|usage limit|overloaded|insufficient (credit|balance)|out of credits/i
-const ACCOUNT =
-  /unauthori[sz]ed|\b401\b|authentication|not (authenticated|logged in)|(invalid|missing|no|expired) (api.?key|credentials|token)|please (log ?in|run \S+ login)/i
 
 /** Why an agent that is somebody else's, at the other end of a link, does not take the turn. */
 const OUT_OF_REACH: ReadonlyMap<string, string> = new Map([
@@ -34,18 +29,14 @@ const OUT_OF_REACH: ReadonlyMap<string, string> = new Map([
 const NOT_RUN = [126, 127]
 
 /** What is wrong with the agent, in a few words; undefined if it could work. */
-export function outageOf({ code, message, details }: ParleyError): string | undefined {
+export function outageOf(error: ParleyError): string | undefined {
+  const { code, details } = error
   if (STARTS.has(code)) return 'it cannot be started'
   const away = OUT_OF_REACH.get(code)
   if (away !== undefined) return away
-  if (code !== 'exit_nonzero' && code !== 'agent_error') return undefined
-  // What an agent prints on the way is about its task; how it ends is about itself.
-  const ending = [message, details.reported, details.stderr]
-    .filter(each => typeof each === 'string')
-    .map(each => each.slice(-coordinatorLimits.reasonLength))
-    .join('\n')
-  if (QUOTA.test(ending)) return 'it has no quota left for now'
-  if (ACCOUNT.test(ending)) return 'it is not logged in'
+  // Whoever took the turn found out what is wrong with the agent, also where it was ended for another reason.
+  const outage = outageIn(error)
+  if (outage && code !== 'aborted') return outageText(outage)
   if (code !== 'exit_nonzero') return undefined
   if (NOT_RUN.includes(details.exitCode as number)) return 'it cannot be started'
   const silent = typeof details.output !== 'string' || details.output.trim() === ''

@@ -1,12 +1,15 @@
 // Gathers what a turn is told from the trail, the mail and the folders. The words are in prompt.ts.
 import { type EnvelopeId, unwrap, type WorkspaceId } from '@parley/core'
+import type { Worker } from '@parley/kernel'
 import type { WorkspaceMail } from '../contract.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { predecessorText } from '../plan/task-agent.ts'
+import type { RunProjection } from '../projection/run-projection.ts'
 import type { JudgeFacts, MergeFacts, WorkFacts, WorkspaceFacts } from '../run/facts.ts'
 import type { RunAtWork } from '../run/run-parts.ts'
+import type { PlannedTask } from '../team/team.ts'
 import { failureText } from '../view/failure-text.ts'
-import { mergePrompt, reviewPrompt, type Told, workPrompt } from './prompt.ts'
+import { type Brief, mergePrompt, reviewPrompt, workPrompt } from './prompt.ts'
 import { tail } from './turn-text.ts'
 import type { WorkspaceRecord } from './workspace-record.ts'
 
@@ -17,7 +20,7 @@ interface BriefMail {
   readonly question: string | undefined
 }
 
-export async function briefOf(sources: RunAtWork, record: WorkspaceRecord, came: BriefMail): Promise<Told> {
+export async function briefOf(sources: RunAtWork, record: WorkspaceRecord, came: BriefMail): Promise<Brief> {
   const { facts } = record
   switch (facts.kind) {
     case 'work':
@@ -34,37 +37,36 @@ export async function briefOf(sources: RunAtWork, record: WorkspaceRecord, came:
 }
 
 /** A check is a command that knows by itself what to do. */
-const NOTHING: Told = { prompt: '', context: [] }
+const NOTHING: Brief = () => ({ prompt: '', context: [] })
 
 async function workBrief(
-  { run, facts, projection }: RunAtWork,
+  { facts, projection }: RunAtWork,
   record: WorkspaceRecord,
   work: WorkFacts,
   { directive: told, mail: ids, question }: BriefMail,
-): Promise<Told> {
+): Promise<Brief> {
   const mail: WorkspaceMail[] = []
   // The directive is the task itself.
   for (const id of ids) if (id !== told) mail.push(await record.inbox.letter(id))
   // What a person changed at a gate is in the directive, not in the plan.
   const directive = told === null ? undefined : await record.inbox.letter(told)
-  const root = run.coordinator.workspace
-  const named = mail.map(each => (each.from === root ? { ...each, from: 'the person you asked' } : each))
   const guidance = projection.controls.flatMap(each => (each.kind === 'guidance' ? [each] : []))
   const known = projection.workspaces.get(record.workspace)
   const task = { ...record.task, prompt: directive?.text ?? record.task.prompt }
-  return workPrompt(facts, task, work, {
-    mail: named,
+  const more = {
+    mail,
     question,
     guidance: guidance.slice(-coordinatorLimits.guidance),
     predecessors: known ? predecessorText(known).slice(-coordinatorLimits.textLength) : '',
-  })
+  }
+  return reach => workPrompt(facts, task, work, more, reach)
 }
 
 async function mergeBrief(
-  { facts, projection, folders }: RunAtWork,
-  { task }: WorkspaceRecord,
+  { run, facts, projection, folders }: RunAtWork,
+  record: WorkspaceRecord,
   { of, conflicts }: MergeFacts,
-): Promise<Told> {
+): Promise<Brief> {
   const work = projection.workspaces.get(of as WorkspaceId)
   const { salvage, checkpoints = [] } = work ?? {}
   const theirs = checkpoints.findLast(each => (salvage?.open ? each.id === salvage.checkpoint : each.final))
@@ -74,14 +76,15 @@ async function mergeBrief(
       ? await folders.diff(base, theirs.commit, { maxBytes: coordinatorLimits.diffBytes })
       : ''
   const failed = work && salvage?.open ? failureText(work, projection) : undefined
-  return mergePrompt(facts, task, conflicts, diff, failed)
+  const task = await taskAsGiven(record.task, unwrap(await run.worker(of as WorkspaceId)), projection)
+  return () => mergePrompt(facts, task, conflicts, diff, failed)
 }
 
 async function reviewBrief(
   { run, facts, projection, folders }: RunAtWork,
-  { task }: WorkspaceRecord,
+  record: WorkspaceRecord,
   review: JudgeFacts,
-): Promise<Told> {
+): Promise<Brief> {
   const of = review.of as WorkspaceId
   const author = unwrap(await run.worker(of))
   const { deliverable } = unwrap(await author.look())
@@ -89,5 +92,14 @@ async function reviewBrief(
   const { commit, agent: first } = unwrap(await author.readContext()) as WorkspaceFacts
   const agent = projection.workspaces.get(of)?.facts?.agent ?? first
   const diff = await folders.diff(commit, review.commit, { maxBytes: coordinatorLimits.diffBytes })
-  return reviewPrompt(facts, task, agent, { text: tail(work?.payload.content ?? ''), diff })
+  const task = await taskAsGiven(record.task, author, projection)
+  return reach => reviewPrompt(facts, task, agent, { text: tail(work?.payload.content ?? ''), diff }, reach)
+}
+
+/** The task of the plan with what a person changed at its gates: its author was told that, and is judged by it. */
+async function taskAsGiven(task: PlannedTask, author: Worker, projection: RunProjection): Promise<PlannedTask> {
+  const { directive } = unwrap(await author.look())
+  const prompt = directive === null ? task.prompt : unwrap(await author.readEnvelope(directive)).payload?.content
+  const { title = task.title } = projection.firstTask(task.id)?.changed ?? {}
+  return { ...task, title, prompt: prompt ?? task.prompt }
 }

@@ -29,6 +29,7 @@ import type { RunAtWork } from '../run/run-parts.ts'
 import type { PlannedTask } from '../team/team.ts'
 import { agentVerbs } from './agent-verbs.ts'
 import { outageOf } from './outage.ts'
+import { type Ready, readyFolder } from './ready-folder.ts'
 import { Turn } from './turn.ts'
 import { briefOf } from './turn-brief.ts'
 import { keepFailure, settleTurn } from './turn-end.ts'
@@ -52,6 +53,8 @@ interface TurnMemory {
   readonly handled: readonly EnvelopeId[]
   /** What the last turn waits for. */
   readonly question?: string
+  /** What the agent of the last turn can go on with, if it is still the same agent. */
+  readonly session?: { readonly agent: string; readonly id: string }
   /** Turns in a row that changed nothing and that no person started. */
   readonly idle?: number
 }
@@ -145,17 +148,9 @@ export class TurnDriver {
   /** What a token of this epoch opens; undefined if no such turn runs. */
   verbs(epoch: number): AgentVerbs | undefined {
     const turn = this.#turn
-    if (!turn || turn.ended || epoch !== turn.epoch) return undefined
-    return agentVerbs({
-      record: this.#record!,
-      // Whoever keeps them cannot use them after the turn.
-      open: () => this.#turn === turn && !turn.ended,
-      turn: () => turn.record(),
-      taken: id => turn.taken.push(id),
-      block: reason => {
-        turn.blocked = reason
-      },
-    })
+    // Whoever keeps them cannot use them after the turn.
+    if (!turn || turn.over.aborted || epoch !== turn.epoch) return undefined
+    return agentVerbs({ record: this.#record!, turn, clock: this.#host.clock })
   }
 
   async #work(): Promise<void> {
@@ -254,20 +249,30 @@ export class TurnDriver {
   async #take(
     record: WorkspaceRecord,
     view: WorkspaceView,
-    { epoch: before, handled, question, idle = 0 }: TurnMemory,
+    { epoch: before, handled, question, session, idle = 0 }: TurnMemory,
     mail: readonly EnvelopeId[],
   ): Promise<boolean> {
     const epoch = before + 1
+    // Without the session: a turn that dies is taken again in a folder of which the agent would remember too much.
     await this.#writeMemory(record, { epoch, handled, idle, ...(question !== undefined && { question }) })
     if (view.status === 'blocked' || before === 0) await record.started()
-    const folder = this.#folder ?? unwrap(await this.#host.folders.prepare(this.workspace, await record.lastCommit()))
     const brief = await briefOf(this.#host, record, { directive: view.directive, mail, question })
     if (this.#stop.signal.aborted) return false
     invariant(!this.#turn, 'a workspace takes one turn at a time')
     const turn = new Turn(this.#host, record, epoch)
-    this.#turn = turn
-    this.#host.changed()
-    const result = await turn.take(brief, folder)
+    const begin = () => {
+      this.#turn = turn
+      this.#host.changed()
+    }
+    const { folder, failed }: Ready = this.#folder
+      ? { folder: this.#folder }
+      : await readyFolder(this.#host, record, { turn, begin, signal: this.#stop.signal })
+    if (!this.#turn && this.#stop.signal.aborted) return false
+    if (!this.#turn) begin()
+    const resumes = session?.agent === this.facts.agent ? session.id : undefined
+    const result: TurnResult = failed
+      ? { outcome: 'failed', error: failed, usage: {} }
+      : await turn.take(brief, folder, resumes)
     this.#turn = undefined
     try {
       if (result.outcome !== 'failed') turn.met = await this.#diskFault(turn)
@@ -296,7 +301,7 @@ export class TurnDriver {
     this.#faults = 0
     if (await this.#handsOver(record, turn, result)) return false
     const from = await record.lastCommit()
-    const blocked = await settleTurn(record, result, turn.record(result), turn.blocked)
+    const blocked = await settleTurn(record, result, turn.record(result), turn)
     if (!blocked) return false
     // What this node's own turn has left, and kept, needs no cleaning for the next.
     this.#folder = folder
@@ -310,7 +315,8 @@ export class TurnDriver {
       return false
     }
     const next = { epoch: turn.epoch, handled: [...handled, ...taken], question: blocked, idle: still }
-    await this.#writeMemory(record, next)
+    const session = result.session && { agent: this.facts.agent, id: result.session.id }
+    await this.#writeMemory(record, { ...next, ...(session && { session }) })
     this.#asked = true
     await record.ask(blocked)
     return true

@@ -1,20 +1,27 @@
 // What a turn came to: kept on the trail before anything follows from it, then said as a signal.
 import { ParleyError, type TurnResult } from '@parley/core'
 import { coordinatorLimits } from '../limits.ts'
-import { readVerdict, type Verdict } from '../merge/verdict.ts'
+import { type Judgement, readVerdict, type Verdict } from '../merge/verdict.ts'
 import type { TurnRecord } from '../projection/projected.ts'
+import { SETUP_FAILED } from './ready-folder.ts'
 import { answerText, errorText, reasonOf, tail } from './turn-text.ts'
 import type { WorkspaceRecord } from './workspace-record.ts'
 
-/** What the agent waits for before another turn; `blocked` is what it said with `parley ws block`. */
+/** What an agent said from inside its turn, before its program ended. */
+interface SaidInside {
+  readonly blocked: string | undefined
+  readonly judgement: Judgement | undefined
+}
+
+/** What the agent waits for before another turn. */
 export async function settleTurn(
   record: WorkspaceRecord,
   result: TurnResult,
   turn: TurnRecord,
-  blocked: string | undefined,
+  { blocked, judgement }: SaidInside,
 ): Promise<string | undefined> {
   const { kind } = record.facts
-  if (kind === 'check' || kind === 'review') return settleJudgement(record, result, turn)
+  if (kind === 'check' || kind === 'review') return settleJudgement(record, result, turn, judgement)
   const waits = blocked ?? (result.outcome === 'blocked' ? result.reason || 'It does not say what for.' : undefined)
   if (result.outcome === 'failed' && waits === undefined) return fail(record, result.error, turn)
   const captured = await record.capture()
@@ -38,16 +45,29 @@ export async function settleTurn(
 }
 
 /** A command that fails is a judgement too; an agent that gives none has failed. */
-async function settleJudgement(record: WorkspaceRecord, result: TurnResult, turn: TurnRecord): Promise<undefined> {
-  const judgement = record.facts.kind === 'check' ? checked(record, result) : reviewed(result)
-  if (!judgement) {
+async function settleJudgement(
+  record: WorkspaceRecord,
+  result: TurnResult,
+  turn: TurnRecord,
+  said: Judgement | undefined,
+): Promise<undefined> {
+  const asked = record.facts.kind === 'check' ? checked(record, result) : reviewed(result, said)
+  const judged = setUpWrong(result) ?? asked
+  if (!judged) {
     const none = new ParleyError('no_verdict', `${record.facts.agent} did not end with ACCEPT, REVISE or REJECT.`)
     return fail(record, result.outcome === 'failed' ? result.error : none, turn)
   }
-  const { verdict, text } = judgement
+  const { verdict, text } = judged
   await record.checkpoint({ status: 'final', content: text, verdict, turn })
   await record.complete()
   return undefined
+}
+
+/** Work with which setup fails is sent back for that; a setup that fails by itself is no judgement. */
+function setUpWrong(result: TurnResult): Judged | undefined {
+  if (result.outcome !== 'failed' || result.error.code !== SETUP_FAILED || !result.error.details.ofWork)
+    return undefined
+  return { verdict: 'revise', text: tail(result.error.message) }
 }
 
 type Judged = { readonly verdict: Verdict; readonly text: string }
@@ -58,8 +78,9 @@ function checked({ task }: WorkspaceRecord, result: TurnResult): Judged {
   return { verdict: 'revise', text: tail(`\`${task.check?.join(' ')}\` did not succeed. ${why}`) }
 }
 
-function reviewed(result: TurnResult): Judged | undefined {
-  const judgement = result.outcome === 'complete' ? readVerdict(result.text) : undefined
+/** What was said with a tool goes before a line of the answer, which may quote one. */
+function reviewed(result: TurnResult, said: Judgement | undefined): Judged | undefined {
+  const judgement = result.outcome === 'complete' ? (said ?? readVerdict(result.text)) : undefined
   return judgement && { verdict: judgement.verdict, text: tail(judgement.feedback) }
 }
 

@@ -1,5 +1,7 @@
 // One turn of an agent: its input, its output and usage meanwhile, its budget and time. It can be ended from outside.
+import { outageIn } from '@parley/agents'
 import {
+  type AgentAdapter,
   asParleyError,
   type CancelTimer,
   type EnvelopeId,
@@ -13,10 +15,12 @@ import {
   unwrap,
 } from '@parley/core'
 import { coordinatorDefaults } from '../limits.ts'
+import type { Judgement } from '../merge/verdict.ts'
+import { nextFallback } from '../plan/task-agent.ts'
 import type { TurnRecord } from '../projection/projected.ts'
 import type { RunAtWork } from '../run/run-parts.ts'
 import { nameOf } from './identities.ts'
-import type { Told } from './prompt.ts'
+import type { Brief } from './prompt.ts'
 import { lastLine, told } from './turn-text.ts'
 import type { WorkspaceRecord } from './workspace-record.ts'
 
@@ -31,7 +35,10 @@ export class Turn {
   met: MachineCode | undefined
   readonly #host: RunAtWork
   readonly #record: WorkspaceRecord
+  /** What the agent of a review has said with a tool. */
+  judgement: Judgement | undefined
   readonly #abort = new AbortController()
+  readonly #over = new AbortController()
   readonly began: Ticks
   #usage: Usage = {}
   /** What of it the run was told, and when. */
@@ -47,11 +54,17 @@ export class Turn {
   }
 
   end(why: ParleyError): void {
+    this.#over.abort()
     this.#abort.abort(why)
   }
 
   get ended(): boolean {
     return this.#abort.signal.aborted
+  }
+
+  /** Fires when the turn has its result, or is told to end: from then on its token opens nothing. */
+  get over(): AbortSignal {
+    return this.#over.signal
   }
 
   /** Ends it as well: it is taken again from the last checkpoint. */
@@ -64,12 +77,25 @@ export class Turn {
     return aborted && reason instanceof ParleyError && reason.code === 'suspended'
   }
 
-  async take(brief: Told, folder: string): Promise<TurnResult> {
+  /** Runs a setup in its folder, which has its own time limit and no access to the workspace. */
+  async setUp(adapter: AgentAdapter, folder: string): Promise<TurnResult> {
+    const input = { ...this.#input(folder), prompt: '', context: [] }
+    return this.#taken(() => adapter.takeTurn(input, event => this.#setupSaid(event)))
+  }
+
+  #setupSaid(event: TurnEvent): void {
+    if (event.type === 'text' || event.type === 'notice')
+      this.#emitted({ type: 'notice', text: `setup: ${event.text}` })
+  }
+
+  /** `session`: a conversation of the agent's own that it goes on with. */
+  async take(brief: Brief, folder: string, session: string | undefined): Promise<TurnResult> {
     const cancel = this.#deadline()
     try {
-      return await this.#result(brief, folder)
+      return await this.#result(brief, folder, session)
     } finally {
       cancel?.()
+      this.#over.abort()
     }
   }
 
@@ -96,21 +122,33 @@ export class Turn {
     }
   }
 
-  async #result({ prompt, context }: Told, folder: string): Promise<TurnResult> {
-    const { run, facts, projection, folders, environment, token } = this.#host
+  async #result(brief: Brief, folder: string, session: string | undefined): Promise<TurnResult> {
+    const { projection, token } = this.#host
     const { workspace, task, facts: own } = this.#record
-    const { epoch } = this
-    const { signal } = this.#abort
     const budget = await this.#budget()
-    const id = projection.firstTask(task.id)?.id
     const input = {
+      ...this.#input(folder),
+      token: token(workspace, this.epoch),
+      ...(session !== undefined && { session }),
+      ...(budget && { budget }),
+      ...(this.#replaceable && { patienceMs: coordinatorDefaults.patienceMs }),
+    }
+    return this.#taken(async () => {
+      const adapter = this.#host.adapter(own, task, projection.agentConfig(nameOf(own.agent)))
+      return adapter.takeTurn({ ...input, ...brief(adapter.reach) }, event => this.#emitted(event))
+    })
+  }
+
+  #input(folder: string) {
+    const { run, facts, projection, folders, environment } = this.#host
+    const { workspace, task, facts: own } = this.#record
+    const id = projection.firstTask(task.id)?.id
+    return {
       run: run.id,
       workspace,
       ...(id !== undefined && { task: id }),
       agent: own.agent,
-      epoch,
-      prompt,
-      context,
+      epoch: this.epoch,
       folder,
       environment: {
         ...environment,
@@ -123,19 +161,32 @@ export class Turn {
         PARLEY_AGENT: own.agent,
         PARLEY_PROJECT: facts.project.path,
       },
-      token: token(workspace, epoch),
-      ...(budget && { budget }),
-      signal,
+      signal: this.#abort.signal,
     }
+  }
+
+  async #taken(take: () => Promise<TurnResult>): Promise<TurnResult> {
+    const { signal } = this.#abort
     try {
-      const adapter = this.#host.adapter(own, task, projection.agentConfig(nameOf(own.agent)))
-      const result = await adapter.takeTurn(input, event => this.#emitted(event))
+      const result = await take()
       const why: unknown = signal.reason
+      if (result.outcome !== 'failed' || !(why instanceof ParleyError)) return result
       // What the adapter calls aborted was a deadline, if that is why it was told to stop.
-      return result.outcome === 'failed' && why instanceof ParleyError ? { ...result, error: why } : result
+      const { code, message, retryable, details } = why
+      const outage = outageIn(result.error)
+      const error = outage ? new ParleyError(code, message, { retryable, details: { ...details, outage } }) : why
+      return { ...result, error }
     } catch (cause) {
       return { outcome: 'failed', error: asParleyError(cause), usage: {} }
     }
+  }
+
+  /** Somebody else can take over from an agent that cannot work. */
+  get #replaceable(): boolean {
+    const { workspace, task, facts } = this.#record
+    const seen = this.#host.projection.workspaces.get(workspace)
+    const handsOver = facts.kind === 'work' || facts.kind === 'review'
+    return handsOver && seen !== undefined && nextFallback(seen, task) !== undefined
   }
 
   async #budget(): Promise<TurnBudget | undefined> {
@@ -188,6 +239,7 @@ export class Turn {
       wall_ms: Math.max(0, Math.round(meter?.wallMs ?? wall)),
       output_bytes: meter?.outputBytes ?? 0,
       ...(this.met !== undefined && { machine: this.met }),
+      ...(result?.session && { session: result.session }),
       ...told(result?.usage ?? this.#usage),
     }
   }

@@ -1,4 +1,5 @@
 // What a workspace keeps of its work: commits of its folder, checkpoints on the trail, files that were put back.
+import { commandText } from '@parley/agents'
 import { invariant, ok, type Result, unwrap, type WorkspaceId } from '@parley/core'
 import { kernelLimits, type RunHandle, type Worker } from '@parley/kernel'
 import { matchedText } from '../folder/files/file-name.ts'
@@ -11,6 +12,7 @@ import {
   FOLDER_ACTIONS,
   FOLDER_CAPABILITY,
   type FolderAction,
+  type SetupRecord,
   type TurnRecord,
   type WorkPayload,
 } from '../projection/projected.ts'
@@ -133,6 +135,25 @@ export class WorkspaceRecord {
     return ok(created.value.checkpoint)
   }
 
+  /** That the folder was set up, before anybody worked there. */
+  async setUp(setup: SetupRecord): Promise<void> {
+    const text = `Set up with \`${commandText(setup.command)}\`.`
+    const keep = async (): Promise<Result<unknown>> => {
+      const view = await this.worker.look()
+      if (!view.ok) return view
+      return this.worker.checkpoint({
+        type: 'artifact',
+        payload: payloadOf(text, [], { setup }),
+        intent: 'setup',
+        parent: view.value.register.at(-1)?.id ?? null,
+        status: 'provisional',
+        confidence: 'high',
+        resource_usage: view.value.unreported,
+      })
+    }
+    unwrap(await this.#steadily(keep))
+  }
+
   async started(): Promise<void> {
     unwrap(await this.#steadily(() => this.worker.started()))
   }
@@ -148,6 +169,9 @@ export class WorkspaceRecord {
   /** The agent waits for an answer to this. */
   async ask(question: string): Promise<void> {
     unwrap(await this.#steadily(() => this.worker.blocked(question)))
+    // It may have asked just that during the turn, and nobody has answered yet.
+    const open = await this.run.escalations()
+    if (open.some(({ workspace, reason }) => workspace === this.workspace && reason === question)) return
     unwrap(await this.#steadily(() => this.worker.escalate(question)))
   }
 

@@ -46,13 +46,18 @@ export const MoveViewSchema = closed({
 
 /** What failed work left, and what became of it. */
 export const SalvageViewSchema = closed({
-  /** offered: a person is asked. wanted: it waits for its turn. open: it is being judged or settled. */
-  state: Type.Enum(['offered', 'wanted', 'open', 'merged', 'discarded']),
+  /**
+   * kept: it can still be taken over. offered: a person is asked. wanted: it waits for its turn. open: it is being
+   * judged or settled.
+   */
+  state: Type.Enum(['kept', 'offered', 'wanted', 'open', 'merged', 'discarded']),
   workspace: Type.String(),
   checkpoint: Type.String(),
   /** Whose work it was. */
   agent: Type.String(),
   files: Type.Array(Type.String()),
+  /** Of the checkpoint: git has it as long as it is kept. */
+  commit: Type.Optional(Type.String()),
   /** Why nothing was taken over. */
   reason: Type.Optional(Type.String()),
 })

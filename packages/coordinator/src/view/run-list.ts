@@ -1,6 +1,15 @@
 // The runs of a profile as a list, and one of them by name. A damaged run is listed too: its record may have been
 // tampered with, which must not hide it.
-import { asParleyError, formatTimestamp, ok, ParleyError, type Result, type RunId, refuse } from '@parley/core'
+import {
+  asParleyError,
+  formatTimestamp,
+  meantIds,
+  ok,
+  ParleyError,
+  type Result,
+  type RunId,
+  refuse,
+} from '@parley/core'
 import type { Trail, TrailRun } from '@parley/trail'
 import { coordinatorDefaults, coordinatorLimits } from '../limits.ts'
 import type { RunViews } from './run-views.ts'
@@ -44,19 +53,16 @@ export class RunList {
     return found
   }
 
-  /** By its id, by the beginning of it if that is unique, or `last`. */
+  /** By its id, by a beginning or end of it if that is unique, or `last`. */
   async find(text: string): Promise<Result<RunId>> {
     if (text === 'last') {
       const newest = await this.#last()
       return newest ? ok(newest) : refuse('not_found', 'There is no run yet.')
     }
-    const ids = newestFirst(await this.#all()).map(({ run }) => run)
-    const found = ids.filter(id => id === text || id.startsWith(text) || id.slice(4).startsWith(text))
-    const exact = found.find(id => id === text)
-    if (exact !== undefined || found.length === 1) return ok((exact ?? found[0])!)
-    if (found.length === 0) return refuse('not_found', `There is no run ${text}.`)
-    const details = { runs: found.slice(0, 10) }
-    return refuse('ambiguous', `${found.length} runs begin with ${text}; give more of the id.`, { details })
+    return runMeant(
+      text,
+      newestFirst(await this.#all()).map(({ run }) => run),
+    )
   }
 
   /** The newest of our own, damaged or not: one that was imported may be of any time. */
@@ -80,6 +86,15 @@ export class RunList {
     // One that was imported without its content does not say what it was for.
     return view.value.intent === '' && !view.value.imported ? undefined : summary(view.value)
   }
+}
+
+/** The one run that a text names. */
+export function runMeant(text: string, ids: readonly RunId[]): Result<RunId> {
+  const [only, ...others] = meantIds(text, ids)
+  if (only === undefined) return refuse('not_found', `There is no run ${text}.`)
+  if (others.length === 0) return ok(only)
+  const details = { runs: [only, ...others].slice(0, coordinatorLimits.candidates) }
+  return refuse('ambiguous', `'${text}' means ${others.length + 1} runs; give more of the id.`, { details })
 }
 
 /** Codes of the trail where a record, or content that it refers to, is not as it was written. */

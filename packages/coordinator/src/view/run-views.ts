@@ -8,7 +8,7 @@ import type { RunsHost } from '../run/runs-host.ts'
 import { unreadable } from './run-list.ts'
 import { hasResult } from './run-result.ts'
 import { runView } from './to-view.ts'
-import { isOver, type RunView } from './view.ts'
+import { isOver, type PlanTaskView, type RunView } from './view.ts'
 
 export class RunViews {
   readonly #host: RunsHost
@@ -39,11 +39,11 @@ export class RunViews {
     if (!projection.root) return refuse('not_found', `There is no run ${run}.`)
     const view = runView(run, projection)
     const origin = trail.imported(run)
-    const result = origin ? {} : await homes.resultOf(run, projection)
+    const { kept, ...result } = origin ? {} : await homes.resultOf(run, projection)
     const whole = origin
       ? // Nobody here can answer what it waits for.
         { ...view, gates: [], imported: { from: origin.fingerprint, at: origin.at } }
-      : { ...view, ...result }
+      : { ...view, ...result, tasks: view.tasks.map(each => withStand(each, kept)) }
     // A disk that fails while the result is looked for must not be what everybody is told from then on.
     const complete = origin || !hasResult(projection) || whole.result || whole.result_unknown
     if (isOver(view.state) && complete) this.#remember(run, whole)
@@ -76,6 +76,11 @@ export class RunViews {
         signal?.removeEventListener('abort', stop)
       }
     }
+  }
+
+  /** Something of a run that is over has changed after all. */
+  forget(run: RunId): void {
+    this.#finished.delete(run)
   }
 
   /** The last view of a run that has just ended. */
@@ -114,4 +119,16 @@ export class RunViews {
     if (!isActive(run)) await all.release(run)
     return projection
   }
+}
+
+/** What became of work that was kept when the run ended. */
+function withStand(
+  task: PlanTaskView,
+  stands: ReadonlyMap<string, 'kept' | 'merged' | 'gone'> | undefined,
+): PlanTaskView {
+  const { salvage } = task
+  const stand = salvage?.state === 'kept' ? stands?.get(salvage.workspace) : undefined
+  if (!salvage || stand === undefined || stand === 'kept') return task
+  const gone = { state: 'discarded', reason: 'it was let go or cleaned up' } as const
+  return { ...task, salvage: { ...salvage, ...(stand === 'merged' ? { state: 'merged' } : gone) } }
 }

@@ -20,15 +20,17 @@ export function salvageView(
   const { salvage, checkpoints, facts } = work
   const chosen = checkpoints.find(({ id }) => id === salvage?.checkpoint) ?? candidateOf(work)
   const stand = standOf(projection, work, planned, final)
-  if (!chosen || !facts || stand === 'none') return undefined
+  if (!chosen || !facts || (stand === 'none' && !final)) return undefined
+  // Once a run has ended, nobody is asked any more, and what is left stays.
+  const open = !projection.over && stand !== 'none'
   const reason = salvage?.aborted?.replaceAll('_', ' ')
   return {
-    // Once a run has ended, nobody is asked any more.
-    state: projection.over && stand !== 'merged' ? 'discarded' : stand,
+    state: open || stand === 'merged' || stand === 'discarded' ? stand : 'kept',
     workspace: work.id,
     checkpoint: chosen.id,
     agent: facts.agent,
     files: chosen.files.slice(0, coordinatorLimits.shownFiles),
+    ...(chosen.commit !== undefined && { commit: chosen.commit }),
     ...(reason !== undefined && { reason }),
   }
 }
@@ -39,7 +41,8 @@ export function salvageOfTask(
   planned: PlannedTask,
 ): SalvageView | undefined {
   const work = leftOf(projection, task)
-  const final = task.status === 'failed' && whyFinal(projection, task, planned) !== undefined
+  if (task.status === 'integrated' && !work?.salvage) return undefined
+  const final = projection.over || (task.status === 'failed' && whyFinal(projection, task, planned) !== undefined)
   return work && salvageView(projection, work, planned, final)
 }
 

@@ -7,11 +7,12 @@ import { whyFinal } from '../plan/finality.ts'
 import { allowance, spentText, turnsOf } from '../plan/spending.ts'
 import { after } from '../projection/highway.ts'
 import type { FolderAction, ProjectedTask, ProjectedWorkspace, TurnRecord } from '../projection/projected.ts'
-import type { RunProjection } from '../projection/run-projection.ts'
+import { type RunProjection, waitsForPerson } from '../projection/run-projection.ts'
 import { wasAbandoned } from '../run/abandon.ts'
 import { doerOf, type PlannedTask } from '../team/team.ts'
 import { nameOf } from '../turn/identities.ts'
 import { failureText, sentence } from './failure-text.ts'
+import { furnishingViews } from './furnishing-view.ts'
 import { gateViews } from './gate-view.ts'
 import { salvageOfTask } from './salvage-view.ts'
 import type {
@@ -39,6 +40,7 @@ export function runView(run: RunId, projection: RunProjection, live: Live = noth
   const tasks = withParents(facts?.plan ?? []).map(([planned, parent]) => taskView(planned, parent, projection, live))
   const state = runState(projection, tasks)
   const reason = reasonOf(state, tasks, projection)
+  const gates = gateViews(run, projection)
   return {
     run,
     intent: facts?.intent ?? '',
@@ -52,15 +54,33 @@ export function runView(run: RunId, projection: RunProjection, live: Live = noth
     tasks_total: tasks.length,
     usage: total(tasks.map(task => task.usage)),
     tasks,
-    gates: gateViews(run, projection),
-    ...given({ reason, result: live.result() }),
+    ...given({ folders: facts && furnishingViews(facts) }),
+    gates,
+    ...given({ reason, waits: waitsOf(gates, projection), times: timesOf(projection), result: live.result() }),
     warnings: warningsOf(projection),
     cursor: projection.cursor,
   }
 }
 
-export function summary({ tasks: _, gates: _1, reason: _2, result: _3, warnings: _4, cursor: _5, ...rest }: RunView) {
+export function summary({
+  tasks: _,
+  folders: _0,
+  gates: _1,
+  reason: _2,
+  result: _3,
+  warnings: _4,
+  cursor: _5,
+  ...rest
+}: RunView) {
   return rest satisfies RunSummaryView
+}
+
+function timesOf({ times: { spent, doing, since } }: RunProjection): RunView['times'] {
+  return since === undefined ? undefined : { ...spent, doing, since }
+}
+
+function waitsOf([oldest, ...others]: RunView['gates'], projection: RunProjection): RunView['waits'] {
+  return oldest && { things: others.length + 1, question: oldest.question, alone: waitsForPerson(projection) }
 }
 
 /** With those of plans inside it, each with the task that it is part of. */
@@ -136,7 +156,10 @@ function warningsOf(projection: RunProjection): string[] {
     dirty === 1 ? 'One uncommitted change of the project is' : `${dirty} uncommitted changes of the project are`
   const uncommitted = dirty > 0 ? [`${changes} not part of this run.`] : []
   const team = facts.team.warnings.map(({ message }) => message)
-  return [...team, ...uncommitted, ...[...projection.workspaces.values()].flatMap(diskWarning)]
+  const uncarried = (facts.uncarried ?? []).map(
+    glob => `${glob} names no ignored file of the project: nothing is carried.`,
+  )
+  return [...team, ...uncarried, ...uncommitted, ...[...projection.workspaces.values()].flatMap(diskWarning)]
 }
 
 function diskWarning({ facts, checkpoints }: ProjectedWorkspace): string[] {
@@ -214,6 +237,9 @@ function stepView(each: ProjectedWorkspace, attempts: readonly ProjectedWorkspac
   const { facts } = each
   const work = facts && 'of' in facts ? facts.of : each.id
   const text = each.checkpoints.findLast(({ turn }) => turn?.outcome !== 'kept')?.text ?? each.reason
+  const sessions = each.checkpoints.flatMap(({ turn }) =>
+    turn?.session ? [{ turn: turn.epoch, id: turn.session.id, resumed: turn.session.resumed }] : [],
+  )
   return {
     kind: facts?.kind ?? 'work',
     agent: facts?.agent ?? '',
@@ -224,6 +250,7 @@ function stepView(each: ProjectedWorkspace, attempts: readonly ProjectedWorkspac
     ...(each.ended !== undefined && { ended: each.ended }),
     ...(text !== undefined && text !== '' && { text }),
     ...(each.migrations.length > 0 && { moves: each.migrations.map(move => ({ ...move })) }),
+    ...(sessions.length > 0 && { sessions }),
     usage: usageOf([each], live),
   }
 }

@@ -1,6 +1,7 @@
 // What people and programs are shown of a run, the same for all clients: a projection of the trail, with what the turns
 // at work are doing now laid over it.
 import { machineCodes, type Static, Type } from '@parley/core'
+import { DOINGS } from '../projection/times.ts'
 import { closed, GateViewSchema, MoveViewSchema, SalvageViewSchema, Time } from './people-view.ts'
 
 const Count = Type.Integer({ minimum: 0 })
@@ -51,6 +52,8 @@ export const StepViewSchema = closed({
   text: Type.Optional(Type.String()),
   /** Agents that took it over from one another. */
   moves: Type.Optional(Type.Array(MoveViewSchema)),
+  /** Conversations of its program, by turn, and whether a turn went on with an earlier one. */
+  sessions: Type.Optional(Type.Array(closed({ turn: Count, id: Type.String(), resumed: Type.Boolean() }))),
   usage: UsageViewSchema,
 })
 export type StepView = Static<typeof StepViewSchema>
@@ -126,15 +129,48 @@ export const RunSummarySchema = closed({
   usage: UsageViewSchema,
   /** It comes from elsewhere: whose key has sealed the file, and since when it is here. */
   imported: Type.Optional(closed({ from: Type.String(), at: Time })),
+  /** Milliseconds up to `since`: agents worked, or nothing went on until a person answered or a slot was free. */
+  times: Type.Optional(
+    closed({ working: Count, person: Count, slot: Count, other: Count, doing: Type.Enum([...DOINGS]), since: Time }),
+  ),
+  /** What a person has to answer: how much, and the oldest question. `alone`: nothing else is at work meanwhile. */
+  waits: Type.Optional(closed({ things: Count, question: Type.String(), alone: Type.Boolean() })),
   /** It is not over, and waits for the machine. */
   machine: Type.Optional(MachineViewSchema),
 })
 export type RunSummaryView = Static<typeof RunSummarySchema>
 
+/** What the folders of these agents, and of checks of their work, hold beside the project's files. */
+export const FurnishingViewSchema = closed({
+  agents: Type.Array(Type.String()),
+  /** A program and its arguments. */
+  setup: Type.Optional(Type.Array(Type.String())),
+  /** Globs of ignored files. */
+  carry: Type.Optional(Type.Array(Type.String())),
+})
+export type FurnishingView = Static<typeof FurnishingViewSchema>
+
+export const APPLY_WAYS = ['squash', 'merge', 'patch'] as const
+
+/** A result that was taken over into a branch of the user's. */
+const ApplicationViewSchema = closed({
+  by: Type.String(),
+  at: Time,
+  how: Type.Enum([...APPLY_WAYS]),
+  folder: Type.String(),
+  branch: Type.Optional(Type.String()),
+  commit: Type.String(),
+  /** When it was taken back. */
+  undone: Type.Optional(Time),
+})
+export type ApplicationView = Static<typeof ApplicationViewSchema>
+
 export const RunViewSchema = closed({
   ...RunSummarySchema.properties,
   state: Type.Enum([...RUN_STATES]),
   tasks: Type.Array(PlanTaskViewSchema),
+  /** What runs in folders before anybody works there, and what is copied into them; undefined for neither. */
+  folders: Type.Optional(Type.Array(FurnishingViewSchema)),
   /** What waits for a person. */
   gates: Type.Array(GateViewSchema),
   /** Why it did not come to a good end. */
@@ -151,6 +187,8 @@ export const RunViewSchema = closed({
       files: Type.Array(Type.String()),
     }),
   ),
+  /** Where the result was applied, the oldest first; of a run that is over, where somebody did. */
+  applied: Type.Optional(Type.Array(ApplicationViewSchema)),
   /** Why nobody can tell what the run changed; there is no `result` then. */
   result_unknown: Type.Optional(Type.String()),
   warnings: Type.Array(Type.String()),

@@ -33,6 +33,8 @@ export interface AgentNeeds {
     readonly variables: readonly string[]
     /** `~` is the home folder. */
     readonly files: readonly string[]
+    /** Variables that put another folder in the place of one of those: `CODEX_HOME` of `~/.codex`. */
+    readonly moved?: Readonly<Record<string, string>>
   }
   /** How a person logs in or gets it. */
   readonly help: string
@@ -92,6 +94,8 @@ export interface AgentKind<out Settings extends AgentSettings = AgentSettings, i
   /** Agents that need no configuration, by name. */
   readonly ready?: Readonly<Record<string, Settings>>
   readonly costs: TurnCosts
+  /** Its agents see no folder, so that nothing is carried or set up for them. */
+  readonly folderless?: true
   readonly absence: AgentAbsence
 
   /** The settings, from fields that their schemas accept. The mark stays among them. */

@@ -24,6 +24,8 @@ export interface TurnContextPart {
   readonly kind: string
   readonly title: string
   readonly text: string
+  /** It came since the agent's last turn: all that a conversation which goes on has not been told. */
+  readonly news?: true
 }
 
 export interface TurnInput {
@@ -41,9 +43,16 @@ export interface TurnInput {
   readonly folder?: string
   /** Variables for the agent's process: never logged. */
   readonly environment?: Readonly<Record<string, string>>
+  /** A conversation of the agent's own, which the turn before this one began in the same folder: to be continued. */
+  readonly session?: string
   /** Lets the agent act inside its workspace. Never logged or in an environment: a process gets it in a file. */
   readonly token?: string
   readonly budget?: TurnBudget
+  /**
+   * Milliseconds that the service behind the agent may refuse to work before the turn ends, since somebody else can
+   * take over. Without it the agent decides how often it tries.
+   */
+  readonly patienceMs?: number
   readonly deadline?: Ticks
   /** Fires on abort, deadline and shutdown; its reason is a ParleyError. */
   readonly signal: AbortSignal
@@ -63,16 +72,34 @@ export type TurnEvent =
   /** The total so far, not an increment. */
   | { readonly type: 'usage'; readonly usage: Usage }
 
-export type TurnResult =
+/** A conversation of the agent's own, which its next turn may continue. No secret. */
+export interface AgentSession {
+  readonly id: string
+  /** This turn continued it; false: it began anew. */
+  readonly resumed: boolean
+}
+
+export type TurnResult = { readonly session?: AgentSession } & TurnOutcome
+
+type TurnOutcome =
   | { readonly outcome: 'complete'; readonly text: string; readonly usage: Usage }
   | { readonly outcome: 'failed'; readonly error: ParleyError; readonly usage: Usage }
   /** The agent waits for something: mail starts the next turn. */
   | { readonly outcome: 'blocked'; readonly reason: string; readonly usage: Usage }
 
+/** What an agent has of its workspace in a turn. Its prompt speaks of nothing else. */
+export interface AgentReach {
+  /** It works on the files of the turn's folder. */
+  readonly folder: boolean
+  /** How it calls the verbs of its turn: `parley ws` in a shell, or the tools of an MCP server called `parley`. */
+  readonly verbs?: 'shell' | 'tools'
+}
+
 export interface AgentAdapter {
   readonly name: string
   /** What it is: `command`, `http`, `operation`, `function`, `peer`, `human`. */
   readonly kind: string
+  readonly reach: AgentReach
   /**
    * Takes one turn. Turns of one adapter may overlap. `emit` is called in order, only while the turn runs, and
    * never throws; events are for watching, and a reader who misses them loses nothing that matters.

@@ -238,6 +238,18 @@ test('W-HWY-08 a changed strategy is the one that is used; a changed reason leav
   ])
 })
 
+test('a deliverable without files is merged without a gate only where the integrator asks for that', async () => {
+  const f = await fixture({ run: { owner: 'ux', highway: { gates: { task_approval: false, integration: true } } } })
+  await completedOn(f, { A: [], B: [], C: [], F: ['f'] })
+  const ask = { ungatedIfEmpty: true } as const
+  expect(refused(await f.root.accept(f.id('A')))).toBe('gated')
+  unwrap(await f.root.accept(f.id('B'), ask))
+  expect(refused(await f.root.accept(f.id('F'), ask))).toBe('gated')
+  // The integrator of `evaluated` brings files of its own.
+  expect(refused(await f.root.accept(f.id('C'), { ...ask, strategy: 'evaluated' }))).toBe('gated')
+  expect(refused(await f.root.accept(f.id('C'), { ungatedIfEmpty: 1 as never }))).toBe('invalid_argument')
+})
+
 const INVALID = { reason: 'subject_invalidated' }
 
 test('W-HWY-12 each type ends when its subject cannot proceed, and not before', async () => {

@@ -121,7 +121,10 @@ function begin(
     writeStarted(batch, caller, source, { mode: 'normal', strategy, checkpoint, basis })
     return writeFlagged(batch, source, checkpoint, violation.value)
   }
-  if (!passed && !batch.run.approved.has(source.id)) {
+  // The integrator of `evaluated` brings files of its own.
+  const empty =
+    request.ungatedIfEmpty === true && strategy !== 'evaluated' && filesOf(batch.run, checkpoint).length === 0
+  if (!passed && !empty && !batch.run.approved.has(source.id)) {
     const paused: PausedIntegration = {
       type: 'integration',
       caller: caller.id,
@@ -175,11 +178,13 @@ function accept(
 }
 
 function requestProblem(request: IntegrationRequest, strategy: IntegrationStrategy): Result<never> | undefined {
-  const { basis, result, baseAware } = request
+  const { basis, result, baseAware, ungatedIfEmpty } = request
   const unfit = basisProblem(basis)
   if (unfit) return unfit
   if (result !== undefined && strategy !== 'evaluated')
     return invalidArgument(`A result of one's own belongs to the strategy 'evaluated', not to '${strategy}'.`)
+  if (ungatedIfEmpty !== undefined && typeof ungatedIfEmpty !== 'boolean')
+    return invalidArgument('Whether a person is asked about a deliverable without files is true or false.')
   return baseAwareProblem(baseAware)
 }
 

@@ -23,6 +23,8 @@ export interface IntegrationRequest {
   readonly result?: unknown
   /** Ignores overlap with what was integrated before the source was created (AMB-55). */
   readonly baseAware?: unknown
+  /** No person is asked about a deliverable that changes no file: there is nothing to judge before it is merged. */
+  readonly ungatedIfEmpty?: unknown
   /** The proof of the checkpoint as it is stored now (W-INT-05). */
   readonly evidence?: Evidence | undefined
 }

@@ -25,10 +25,7 @@ describe.each(CARRIERS)('over %s', carrier => {
   test('ALP-ASK-03 a turn is one ask: its text, and what it cost there', async () => {
     const { adapter, profile, take } = await adapted(undefined, carrier)
     expect(adapter).toMatchObject({ name: 'far', kind: 'peer' })
-    const context = [
-      { kind: 'directive', title: 'Rules', text: 'be short' },
-      { kind: 'workspace', title: 'Where you work', text: 'in a folder that it does not have' },
-    ]
+    const context = [{ kind: 'directive', title: 'Rules', text: 'be short' }]
     const budget = { usd: 0.5, tokens: 100 }
     expect(await take(undefined, { context, budget })).toEqual({
       outcome: 'complete',

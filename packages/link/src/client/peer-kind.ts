@@ -67,6 +67,7 @@ export const peerKind: AgentKind<PeerSettings, PeerPlace, PeerHost> = {
   ]),
   // A peer's turn is on the ledger of its owner, who pays it; one that claims too much must not use up this one.
   costs: 'elsewhere',
+  folderless: true,
   absence: {
     code: 'unknown_peer',
     description: 'Nobody is pinned under this name',
@@ -102,6 +103,8 @@ function peerTurns(name: string, settings: PeerSettings, host: PeerHost): AgentA
   return {
     name,
     kind: 'peer',
+    // It has no part of the run but what its prompt says.
+    reach: { folder: false },
     takeTurn(input, emit) {
       if (closing.signal.aborted) return Promise.resolve(failed(closed))
       if (input.signal.aborted) return Promise.resolve(aborted(input.signal.reason))
@@ -176,11 +179,10 @@ async function takeTurn(
 
 /**
  * ALP has one text: what is wanted comes first, since a person may have to approve it there; then what the agent should
- * know, each part under its title. A peer has no folder of the run.
+ * know, each part under its title.
  */
 function promptOf({ context, prompt }: TurnInput): string {
-  const known = context.filter(({ kind }) => kind !== 'workspace')
-  return [prompt, ...known.map(({ title, text }) => `## ${title}\n\n${text}`)].join('\n\n')
+  return [prompt, ...context.map(({ title, text }) => `## ${title}\n\n${text}`)].join('\n\n')
 }
 
 function usageOf({ tokensIn, tokensOut, cost }: Answer): Usage {

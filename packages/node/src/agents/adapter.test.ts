@@ -7,6 +7,7 @@ import type { Environment } from '../profile/paths.ts'
 import { temporaryFolder } from '../testing/ground.ts'
 import { turnInput } from '../testing/turns.ts'
 import { agentAdapter } from './adapter.ts'
+import { AwayAgents } from './away.ts'
 import { readTeam } from './team-files.ts'
 
 interface Around {
@@ -27,6 +28,7 @@ function adapted(agent: AgentSettings, { base, env = process.env, caller }: Arou
       functions: { greet: ({ prompt }) => `hello, ${prompt}`, hang: () => new Promise(() => undefined) },
       peers: { client: none, target: none },
       spending: { ledgered: each => each },
+      away: new AwayAgents(new SystemClock()),
     },
   )
   onTestFinished(() => adapter.close())

@@ -5,14 +5,15 @@ import { startEnvironment } from './caller-environment.ts'
 
 const env = { PATH: '/bin', MINE: '1', OPENAI_API_KEY: '2', GEMINI_API_KEY: '3', HOME: '/h', OTHER: '4' }
 
-test('of a team: what its agents pass on, by themselves or by their preset', () => {
+test('of a team: what its agents and setups pass on, by themselves or by their preset', () => {
   const agents = {
-    a: { command: ['x'], pass: ['MINE', 'UNSET'], slots: 1 },
+    a: { command: ['x'], pass: ['MINE', 'UNSET'], slots: 1, setup: { run: ['npm'], timeoutMs: 1, pass: ['OTHER'] } },
     b: { preset: 'codex' as const, slots: 1 },
   }
   expect(startEnvironment(env, { team: { agents } })).toEqual({
     PATH: '/bin',
     MINE: '1',
+    OTHER: '4',
     OPENAI_API_KEY: '2',
   })
 })

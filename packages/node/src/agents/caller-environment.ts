@@ -13,9 +13,14 @@ export type CallerEnvironment = Readonly<Record<string, string>>
  * Of `env` what a run with these agents needs: for the caller, who sends it, and for the node, which keeps no more than
  * that.
  */
-export function callerEnvironment(env: Environment, agents: Iterable<AgentSettings>): CallerEnvironment {
-  const names = new Set(['PATH'])
-  for (const agent of agents) for (const name of kindFor(agent).passes(agent)) names.add(name)
+export function callerEnvironment(
+  env: Environment,
+  agents: Iterable<AgentSettings & Pick<Team, 'setup'>>,
+  setup?: Team['setup'],
+): CallerEnvironment {
+  const names = new Set(['PATH', ...(setup?.pass ?? [])])
+  for (const agent of agents)
+    for (const name of [...kindFor(agent).passes(agent), ...(agent.setup?.pass ?? [])]) names.add(name)
   const has = [...names].filter(name => Object.hasOwn(env, name))
   return Object.fromEntries(has.map(name => [name, env[name]!]))
 }
@@ -26,9 +31,9 @@ export function callerEnvironment(env: Environment, agents: Iterable<AgentSettin
  */
 export function startEnvironment(
   env: Environment,
-  { team, config }: { readonly team?: Pick<Team, 'agents'> | undefined; readonly config?: Config },
+  { team, config }: { readonly team?: Pick<Team, 'agents' | 'setup'> | undefined; readonly config?: Config },
 ): CallerEnvironment {
-  if (team) return callerEnvironment(env, Object.values(team.agents))
+  if (team) return callerEnvironment(env, Object.values(team.agents), team.setup)
   return callerEnvironment(env, [...Object.values(config?.values.agents ?? {}), ...ready.values()])
 }
 

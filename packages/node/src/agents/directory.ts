@@ -1,11 +1,12 @@
 // The agents that this node has without a team file: those of the configuration, and those that need none and are here.
-import type { AgentFunction } from '@parley/agents'
+import { type AgentFunction, loginFiles, outageReasons, outageText } from '@parley/agents'
 import { soloTeam, type Team } from '@parley/coordinator'
 import { type AgentSettings, ok, type Result, refuse, type Static, Type } from '@parley/core'
 import type { Config } from '../config/load.ts'
 import { pinnedIn } from '../link/look.ts'
 import { object } from '../object.ts'
 import type { Environment } from '../profile/paths.ts'
+import type { AwayAgents } from './away.ts'
 import { kindFor, ready, readyHere } from './kinds.ts'
 
 export const AgentViewSchema = object({
@@ -20,6 +21,8 @@ export const AgentViewSchema = object({
   /** What to do where it is not. */
   remedy: Type.Optional(Type.String()),
   version: Type.Optional(Type.String()),
+  /** Its service said that it does not work before: until then no turn of it begins. */
+  away: Type.Optional(object({ reason: Type.Enum([...outageReasons]), until: Type.String(), text: Type.String() })),
   /** It solves an intent without a team file when nobody names another. */
   default: Type.Boolean(),
   needs: Type.Optional(
@@ -47,6 +50,8 @@ export interface AgentDirectoryOptions {
   /** Whether there is a peer of this name; as the profile's own list says, if not given. */
   readonly pinned?: (peer: string) => boolean
   readonly functions?: Readonly<Record<string, AgentFunction>>
+  /** What a running node knows of agents that are away. */
+  readonly away?: Pick<AwayAgents, 'of'>
 }
 
 export function agentDirectory({
@@ -54,6 +59,7 @@ export function agentDirectory({
   env = process.env,
   pinned = pinnedIn(config.paths.folder),
   functions = {},
+  away: known,
 }: AgentDirectoryOptions): AgentDirectory {
   const { agents, defaultAgent } = config.values
   const base = config.paths.folder
@@ -85,6 +91,7 @@ export function agentDirectory({
         if (found && kind.version && !versions.has(program)) versions.set(program, kind.version(agent, place))
         const version = await versions.get(program)
         const needs = kind.needs(agent)
+        const away = known?.of(program)
         return {
           name,
           source,
@@ -94,12 +101,13 @@ export function agentDirectory({
           found,
           ...(!found && { remedy: kind.absence.remedy }),
           ...(found && version !== undefined && { version }),
+          ...(away && { away: { reason: away.reason, until: away.until, text: outageText(away) } }),
           default: name === chosen,
           ...(needs && {
             needs: {
               hosts: [...needs.hosts],
               variables: [...needs.credentials.variables],
-              files: [...needs.credentials.files],
+              files: [...loginFiles(needs.credentials, env)],
               help: needs.help,
             },
           }),

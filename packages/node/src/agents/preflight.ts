@@ -30,11 +30,15 @@ export function preflight(team: Team, intent: string, around: Surroundings): Res
     if (part) absent.set(name, { ...part, what: `agent ${name}`, absence: kind.absence })
   }
   const agents = [...absent].filter(([name]) => !isSpared(name, plan, absent)).map(([, each]) => each)
+  const setups = setupsIn(team, plan).flatMap(({ run }) => {
+    const part = missingProgram(run[0] ?? '', place)
+    return part ? [{ ...part, what: 'setup', absence: commandKind.absence }] : []
+  })
   const checks = plan.flatMap(({ id, check }) => {
     const part = check && missingProgram(check[0] ?? '', place)
     return part ? [{ ...part, what: `check of ${id}`, absence: commandKind.absence }] : []
   })
-  return refusalOf([...agents, ...checks])
+  return refusalOf([...agents, ...setups, ...checks])
 }
 
 /** One refusal for one code. Programs come last: to install one is the longest way. */
@@ -59,6 +63,18 @@ function chainsOf({ agent, fallback, review, merge, salvage }: PlannedTask): rea
     [salvage?.way === 'agent' ? salvage.by : undefined],
   ]
   return chains.map(chain => chain.filter(name => name !== undefined))
+}
+
+/** What may run in a folder of this plan, each program once. */
+function setupsIn(team: Team, plan: readonly PlannedTask[]): readonly NonNullable<Team['setup']>[] {
+  const agents = plan
+    .flatMap(chainsOf)
+    .flat()
+    .map(name => team.agents[name]!)
+  // The work of a team is checked in a folder that is no agent's.
+  const nobodys = plan.some(task => task.plan && task.check) ? [team] : []
+  const all = [...agents, ...nobodys].flatMap(({ setup }) => setup ?? [])
+  return [...new Map(all.map(setup => [setup.run[0], setup])).values()]
 }
 
 /** An agent that others can stand in for may be missing, as long as one of them is there. */

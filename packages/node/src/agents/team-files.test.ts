@@ -30,13 +30,15 @@ describe('the guide to team files', () => {
   })
 })
 
-test('an agent may be a peer or a function, with a time limit and slots', () => {
+test('an agent may be a peer or a function, with a time limit and slots; nothing is set up for a peer, which has no folder', () => {
   const agents = 'adviser: { peer: Home_server-2, timeout: 10m, slots: 1 }, other: { peer: x }, near: { function: sum }'
   const plan = '{ id: a, agent: adviser, prompt: x, fallback: [other, near] }'
-  expect(unwrap(readTeam(`version: 1\nname: far\nagents: { ${agents} }\nplan: [${plan}]\n`)).agents).toEqual({
+  const folders = 'setup: [npm, ci]\ncarry: [.env]'
+  const text = `version: 1\nname: far\n${folders}\nagents: { ${agents} }\nplan: [${plan}]\n`
+  expect(unwrap(readTeam(text)).agents).toEqual({
     adviser: { peer: 'Home_server-2', timeoutMs: 600_000, slots: 1 },
     other: { peer: 'x', slots: 4 },
-    near: { function: 'sum', slots: 4 },
+    near: { function: 'sum', slots: 4, setup: { run: ['npm', 'ci'], timeoutMs: 900_000 }, carry: ['.env'] },
   })
 })
 
@@ -59,6 +61,8 @@ test.each([
   ['pass', '[HOME]'],
   ['model', 'sonnet'],
   ['args', '[-v]'],
+  ['setup', '[npm, ci]'],
+  ['carry', '[.env]'],
   ['max_output', '1MiB'],
   ['function', 'sum'],
 ])("a peer has no '%s' of its own here", (field, value) => {

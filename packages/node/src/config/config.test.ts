@@ -165,7 +165,8 @@ const DEFAULTS = [
   'turns 8, runs 64, log.level "info", idle_timeout "10m", default_agent null, deployment "single-runtime"',
   'trusted_keys null, trail.compact "1m", trail.warm "30d", trail.cold "forever", trail.replica null, trail.sign "true"',
   'service.alp "true", network.host null, alp.tcp_port null, alp.call_port null, alp.agent null, alp.project null',
-  'alp.approval "auto", budget.daily_usd null, public_bio null, gates null, gates.confirm null',
+  'alp.approval "auto", budget.daily_usd null, public_bio null',
+  'notify.bell "false", notify.terminal "off", notify.desktop "false", gates null, gates.confirm null',
 ].flatMap(row => row.split(', '))
 
 describe('values', () => {
@@ -193,6 +194,9 @@ describe('values', () => {
       alpApproval: 'auto',
       dailyUsd: null,
       publicBio: undefined,
+      notifyBell: false,
+      notifyTerminal: 'off',
+      notifyDesktop: false,
       agents: {},
     })
     expect(new Set(entries.map(({ from }) => from))).toEqual(new Set(['default']))

@@ -154,7 +154,7 @@ describe('the environment', () => {
     const { values, entries } = unwrap(load(FULL, env).result)
     expect(values).toMatchObject({ networkHost: '127.0.0.1', alpTcpPort: 0 })
     expect(entries.find(({ key }) => key === 'network.host')?.from).toBe('environment ALPI_NETWORK_HOST')
-    const plan = planHere(unwrap(load(FULL, env).result), undefined, around)
+    const plan = planHere(unwrap(load(FULL, env).result), { pinned: true, machine: around })
     expect(plan).toEqual({ unix: true, tcp: { host: '127.0.0.1', port: 0 } })
   })
 
@@ -169,7 +169,8 @@ describe('the environment', () => {
 })
 
 describe('ALP-TCP-01 where to listen', () => {
-  const planned = (profile: string, text: string) => planHere(unwrap(load(text, {}, profile).result), undefined, around)
+  const planned = (profile: string, text: string, pinned = true, machine = around) =>
+    planHere(unwrap(load(text, {}, profile).result), { pinned, machine })
 
   test('follows network.host and alp.tcp_port', () => {
     expect(planned('default', FULL)).toEqual({ unix: true, tcp: { host: '192.168.1.20', port: 7500 } })
@@ -183,6 +184,14 @@ describe('ALP-TCP-01 where to listen', () => {
     expect(planned('default', relay)).toEqual(planned('default', 'network: { host: 10.0.0.1 }\n'))
     expect(problems('service: { gateway: maybe }\n')).toMatchObject([{ path: 'service.gateway' }])
     expect(problems('service: { gatway: false }\n')).toMatchObject([{ path: 'service.gatway' }])
+  })
+
+  test('on no TCP port for nobody: before a peer is pinned, only where an address or a port is configured', () => {
+    const container = { ...around, inDocker: true }
+    expect(planned('default', '', false, container)).toEqual({ unix: true })
+    expect(planned('default', '', true, container)).toMatchObject({ tcp: { host: '0.0.0.0' } })
+    for (const asked of ['network: { host: 10.0.0.1 }', 'alp: { tcp_port: 7500 }', 'alp: { tcp_port: 0 }'])
+      expect(planned('default', asked, false)).toEqual(planned('default', asked))
   })
 
   test('nowhere with service.alp: false', () => {

@@ -8,6 +8,7 @@ import { DEPLOYMENT_MODELS, type DeploymentModel } from '@parley/trail/events'
 import { nodeDefaults, nodeLimits } from '../limits.ts'
 import { LOG_LEVELS, type LogLevel } from '../log/log.ts'
 import { LINK_SETTINGS } from './link-settings.ts'
+import { NOTIFY_SETTINGS } from './notify-settings.ts'
 import {
   agentName,
   durationText,
@@ -159,6 +160,7 @@ export const SETTINGS = {
   replica,
   sign,
   ...LINK_SETTINGS,
+  ...NOTIFY_SETTINGS,
 } as const
 
 export type SettingValues = {

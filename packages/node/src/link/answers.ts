@@ -45,7 +45,7 @@ function callListening({ config, link, operations, clock, log }: AnswerParts): L
   let port = alpCallPort
   return async (identity: LinkIdentity): Promise<CallListener> => {
     const listener = await openCallListener({
-      at: { host: '127.0.0.1', ...planHere(config, port).tcp, port },
+      at: { host: '127.0.0.1', ...planHere(config, { pinned: true, port }).tcp, port },
       identity,
       peers: link.service.peers,
       operations,

@@ -34,7 +34,7 @@ export function lookAtLink(config: Pick<Config, 'paths' | 'values'>): LinkLook {
     peers: pinned.length,
     problems: [...unreadable, ...list.problems()],
     pending: knocked.filter(({ pubkey }) => !keys.has(pubkey)).length,
-    plan: planHere(config),
+    plan: planHere(config, { pinned: pinned.length > 0 }),
   }
 }
 

@@ -23,6 +23,7 @@ import {
   type LinkLog,
   LinkServer,
   LinkService,
+  type ListenPlan,
   linkLimits,
   linkPaths,
   loadIdentity,
@@ -183,14 +184,39 @@ export class NodeLink {
     const { id: pubkey } = this.#identity
     const { profile } = this.#options.config.paths
     const name = proposedName(profile)
-    const port = this.#server?.port
+    const address = this.#address ?? this.#laterAddress
     const invitation = writeInvitation({
       pubkey,
-      ...(port !== undefined && this.#tcpHost !== undefined && { address: invitedAddress(this.#tcpHost, port) }),
+      ...(address !== undefined && { address }),
       ...(name !== undefined && { name }),
     })
     // A key that signs has both.
     return ok({ pubkey, fingerprint: fingerprintOf(pubkey)!, spoken: spokenFingerprintOf(pubkey)!, invitation })
+  }
+
+  get #address(): string | undefined {
+    const port = this.#server?.port
+    return port === undefined || this.#tcpHost === undefined ? undefined : invitedAddress(this.#tcpHost, port)
+  }
+
+  /** Where it will listen as soon as somebody is pinned. */
+  get #laterAddress(): string | undefined {
+    if (this.#plan().tcp) return undefined
+    const later = this.#plan(true).tcp
+    return later && invitedAddress(later.host, later.port)
+  }
+
+  #plan(pinned = this.service.peers.all().length > 0): ListenPlan {
+    return planHere(this.#options.config, { pinned })
+  }
+
+  /** The first peer opens the port for peers. */
+  peersChanged(): Promise<void> {
+    return this.#next(async () => {
+      if (!this.#surroundings || !this.#server || this.#tcpHost !== undefined || !this.#plan().tcp) return
+      await this.#shut()
+      await this.#listen()
+    })
   }
 
   /** Signs with the profile's key, whether ALP is on or not. Refuses with what is wrong with the key. */
@@ -296,7 +322,7 @@ export class NodeLink {
     this.#forget('listening')
     await this.#tried('listening', async () => {
       this.#journal ??= ReplayJournal.open(paths.replay, { clock })
-      const plan = planHere(config)
+      const plan = this.#plan()
       const tcp = plan.tcp && { ...plan.tcp, ...(port !== undefined && { port }) }
       this.#tcpHost = tcp?.host
       this.#server = await LinkServer.start({

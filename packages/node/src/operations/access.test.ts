@@ -12,12 +12,28 @@ function verbsOf(): AgentVerbs {
     // What an agent says of itself must not become more than a turn's agent.
     principal: { id: 'writer#1', kind: 'user', scopes: ['owner'] },
     status: async () => {
-      const work = { run: 'run_1', workspace: 'ws_1', task: 'one', title: 'One', agent: 'writer#1', state: 'active' }
-      return ok({ ...work, epoch: 1, unread: 0, checkpoints: 0, may_change: 'everything' })
+      const work = {
+        run: 'run_1',
+        workspace: 'ws_1',
+        task: 'one',
+        title: 'One',
+        kind: 'work',
+        agent: 'writer#1',
+      } as const
+      const rest = { state: 'active', epoch: 1, unread: 0, checkpoints: 0, may_change: 'everything' } as const
+      return ok({ ...work, ...rest, verbs: ['status', 'inbox'] })
     },
     inbox: async () => ok([{ id: 'e1', from: 'root', type: 'directive', priority: 'normal', text: 'Hi' }]),
     checkpoint: async intent => ok({ checkpoint: `cp ${intent}`, files: ['a'] }),
     block: async () => err(new ParleyError('invalid_state', 'The turn is over.')),
+    ask: async () => ok([]),
+    escalate: async () => ok(undefined),
+    spend: async () =>
+      ok({ used: { tokens: 0, usd: 0, seconds: 0 }, left: { tokens: null, usd: null, seconds: null } }),
+    verdict: async () => ok(undefined),
+    waiting: async function* () {
+      yield []
+    },
   }
 }
 
@@ -85,12 +101,14 @@ describe('/workspaces, and who may call what', () => {
       link: 'ask call cancel identity ping rotate-key',
       node: 'prove status stop',
       peers: 'accept allow dismiss list pending pin unpin',
+      results: 'apply clean show undo',
       runs: 'abort follow list show',
       solve: 'start',
-      tasks: 'list',
+      tasks: 'follow list',
       trail: 'compact export heads import keys pack proof query restore rotate-key snapshot tiers verify watch',
       users: 'change list',
-      workspaces: 'block checkpoint inbox left migrate resume salvage status suspend',
+      workspaces:
+        'ask block checkpoint escalate inbox left migrate resume salvage spend status suspend verdict waiting',
     })
     for (const { name } of own) {
       const [, service, op] = name.split('/')

@@ -27,7 +27,7 @@ export const Passphrase = Type.String({
 })
 export const PASSPHRASE_REFUSALS = ['passphrase_required', 'passphrase_wrong', 'passphrase_locked'] as const
 
-const Waiting = text(160, 'The id of what waits or of its run, the beginning of it if that is unique, or `last`')
+const Waiting = text(160, 'The id of what waits or of its run, a beginning or end of it if that is unique, or `last`')
 const List = object({ gates: Type.Array(GateViewSchema) })
 const OfRun = object({ run: Type.Optional(RunText) })
 const ANSWER_REFUSALS = [...PASSPHRASE_REFUSALS, ...ACT]
@@ -49,10 +49,14 @@ export function gateService({ coordinator, passphrase: confirmed }: OperationDep
     '/gates/find': query({
       description:
         'What is meant by a name: one gate or question, or the tasks of a plan that wait. Without one, the only thing that waits.',
-      input: object({ name: Type.Optional(Waiting), kind: GateViewSchema.properties.kind }),
+      input: object({
+        name: Type.Optional(Waiting),
+        kind: GateViewSchema.properties.kind,
+        all: Type.Optional(Type.Boolean({ description: 'Everything of this kind that waits in the run, or anywhere' })),
+      }),
       output: List,
       refuses: [...FOUND, 'invalid_state', 'trail_unavailable', 'trail_damaged'],
-      handle: async ({ name, kind }) => ({ gates: await answerOf(coordinator.gates.find(name, kind)) }),
+      handle: async ({ name, kind, all }) => ({ gates: await answerOf(coordinator.gates.find(name, kind, all)) }),
     }),
     '/gates/watch': subscription({
       description: 'Everything that waits for a person, as it is and again after each change.',

@@ -8,11 +8,12 @@ import { linkService } from './link.ts'
 import { movingWorkService } from './moving-work.ts'
 import { nodeService } from './node.ts'
 import { peerService } from './peers.ts'
+import { resultService } from './results.ts'
 import { runService } from './runs.ts'
-import { trailService } from './trail.ts'
-import { trailFileService } from './trail-file.ts'
-import { trailKeyService } from './trail-keys.ts'
-import { trailStorageService } from './trail-storage.ts'
+import { trailFileService } from './trail/file.ts'
+import { trailKeyService } from './trail/keys.ts'
+import { trailStorageService } from './trail/storage.ts'
+import { trailService } from './trail/trail.ts'
 import { userService } from './users.ts'
 import { workspaceService } from './workspaces.ts'
 
@@ -20,6 +21,7 @@ export function nodeOperations(deps: OperationDeps) {
   return {
     ...nodeService(deps),
     ...runService(deps),
+    ...resultService(deps),
     ...budgetService(deps),
     ...gateService(deps),
     ...highwayService(deps),

@@ -351,7 +351,7 @@ describe('/trail', () => {
     const { keys } = await client.call('trail', 'keys', {})
     const refusedWith = async (input: { file: string; keys?: string[] }) =>
       (await refusal(other.client.call('trail', 'import', input))).code
-    expect(await refusedWith({ file })).toBe('export_damaged')
+    expect(await refusedWith({ file })).toBe('export_untrusted')
     expect(await refusedWith({ file: 'run.parley' })).toBe('invalid_argument')
     expect(await refusedWith({ file: `${file}.gone` })).toBe('file_not_found')
     expect(await refusedWith({ file, keys: ['x'.repeat(44)] })).toBe('invalid_argument')

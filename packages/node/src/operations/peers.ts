@@ -73,6 +73,11 @@ export function peerService({ link }: OperationDeps) {
     }
   }
   const changed = async (change: Promise<Result<Peer>>) => ({ peer: view(await answerOf(change)) })
+  const pinned = async (change: Promise<Result<Peer>>) => {
+    const answer = await changed(change)
+    await link.peersChanged()
+    return answer
+  }
   return {
     '/peers/list': query({
       description: 'Who is pinned, in the order of the list, and what is wrong with the list or the link.',
@@ -107,7 +112,7 @@ export function peerService({ link }: OperationDeps) {
           ...(per_minute !== undefined && { perMinute: per_minute }),
         }
         answered(mayPin(peer))
-        return changed(service.pin(peer))
+        return pinned(service.pin(peer))
       },
     }),
     '/peers/unpin': mutation({
@@ -144,7 +149,7 @@ export function peerService({ link }: OperationDeps) {
       handle: ({ key, ...given }) => {
         const peer = { ...given, pubkey: answered(knocked(service.pending(), key)).pubkey }
         answered(mayPin(peer))
-        return changed(service.accept(peer))
+        return pinned(service.accept(peer))
       },
     }),
     '/peers/dismiss': mutation({

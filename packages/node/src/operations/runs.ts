@@ -1,6 +1,14 @@
 // /solve, /runs, /tasks: starting work, watching it, ending it.
 import { dirname, isAbsolute } from 'node:path'
-import { LISTED_STATES, PlanTaskViewSchema, RunSummarySchema, RunViewSchema } from '@parley/coordinator'
+import {
+  followTurns,
+  isOver,
+  LISTED_STATES,
+  LogItemSchema,
+  PlanTaskViewSchema,
+  RunSummarySchema,
+  RunViewSchema,
+} from '@parley/coordinator'
 import { mapSchema, type RunId, refuse, Type } from '@parley/core'
 import { HIGHWAY_PRESETS } from '@parley/kernel'
 import { type CallerEnvironment, callerEnvironment, checkedEnvironment } from '../agents/caller-environment.ts'
@@ -55,6 +63,11 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
         approved: Type.Boolean({
           description: 'The caller approves the plan with this request: nobody is asked about its tasks',
         }),
+        attended: Type.Optional(
+          Type.Boolean({
+            description: 'Somebody is asked about the plan now: it waits for the answer, and no fallback starts it',
+          }),
+        ),
         gates: Type.Optional(
           Type.Enum([...HIGHWAY_PRESETS], { description: 'Goes before what the team says about gates' }),
         ),
@@ -83,7 +96,18 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
         'trail_damaged',
       ],
       handle: async (input, { identity }) => {
-        const { intent, project, team: given, agent, approved, environment: sent, gates, parent, force } = input
+        const {
+          intent,
+          project,
+          team: given,
+          agent,
+          approved,
+          attended,
+          environment: sent,
+          gates,
+          parent,
+          force,
+        } = input
         if (!isAbsolute(project)) answered(refuse('invalid_argument', `${project} is no absolute path.`))
         if (given && agent !== undefined)
           answered(refuse('invalid_argument', 'A run has a team file or an agent, not both.'))
@@ -95,11 +119,13 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
         answered(preflight(team, intent, { ...programs, path: sent?.PATH ?? programs.path }))
         // ALP-BUD-01: a run whose turns would all be refused is not begun.
         answered(spending.mayStart())
-        const environment = sent && callerEnvironment(answered(checkedEnvironment(sent)), Object.values(team.agents))
+        const environment =
+          sent && callerEnvironment(answered(checkedEnvironment(sent)), Object.values(team.agents), team.setup)
         const setup = {
           team,
           project,
           approved,
+          attended,
           gates: gates && { preset: gates, gates: {} },
           // Of a run of another profile nothing is known here.
           parent: parent as RunId | undefined,
@@ -127,7 +153,11 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
       input: OfRun,
       output: RunViewSchema,
       refuses: [...FOUND, 'unavailable', ...UNREADABLE],
-      handle: async ({ run }) => await answerOf(coordinator.views.view(await found(run))),
+      handle: async ({ run }) => {
+        const view = await answerOf(coordinator.views.view(await found(run)))
+        const applied = isOver(view.state) ? await told(coordinator.applies.list(view.run as RunId)) : []
+        return { ...view, ...(applied.length > 0 && { applied }) }
+      },
     }),
     '/runs/follow': subscription({
       description: 'One run as it is, again after each change, and a last time when it is over.',
@@ -159,6 +189,20 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
         const run = await found(text)
         await answerOf(coordinator.interventions.abort(run, { ...how, principal: caller(identity), reason }))
         return { run }
+      },
+    }),
+    '/tasks/follow': subscription({
+      description:
+        'What the agents of a run, or of one task, do and say while they work. What was said before is not repeated; ends with the task or the run.',
+      input: object({ run: RunText, task: Type.Optional(text(160)) }),
+      output: LogItemSchema,
+      refuses: [...FOUND, 'unavailable', ...UNREADABLE],
+      async *handle({ run: text, task }, { signal }) {
+        const run = await found(text)
+        const { tasks } = await answerOf(coordinator.views.view(run))
+        if (task !== undefined && !tasks.some(({ id }) => id === task))
+          answered(refuse('not_found', `There is no task ${task} in ${run}.`))
+        yield* streamed(followTurns(coordinator, run, task, signal))
       },
     }),
     '/tasks/list': query({

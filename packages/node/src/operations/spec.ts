@@ -8,6 +8,7 @@ import {
   ParleyError,
   type Principal,
   type Result,
+  type RunId,
   type Static,
   type TSchema,
   Type,
@@ -16,6 +17,7 @@ import { agentKinds } from '../agents/kinds.ts'
 import { OWNER_SCOPE, WORKSPACE_SCOPE } from '../identity.ts'
 import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
+import type { OperationDeps } from './deps.ts'
 
 export const forOwner = { requiredScopes: [OWNER_SCOPE] } as const
 export const forWorkspace = { requiredScopesAny: [WORKSPACE_SCOPE, OWNER_SCOPE] } as const
@@ -29,7 +31,7 @@ export const Count = Type.Integer({ minimum: 0 })
 export const count = (description: string) => Type.Integer({ minimum: 0, description })
 export const orNull = <T extends TSchema>(type: T, description?: string) =>
   Type.Union([type, Type.Null()], description === undefined ? {} : { description })
-export const RunText = text(64, 'The id of a run, the beginning of it if that is unique, or `last`')
+export const RunText = text(64, 'The id of a run, a beginning or end of it if that is unique, or `last`')
 export const Task = text(160, 'A task of the plan, or a workspace')
 export const Reason = text(nodeLimits.reasonLength)
 export const SearchPath = Type.String({
@@ -46,6 +48,23 @@ const REFUSALS = {
   invalid_team: 'The team file has mistakes; the details list each with its place',
   invalid_query: 'The query is not valid',
   nothing_to_salvage: 'The task left nothing that was kept',
+  nothing_to_apply: 'The run changed nothing',
+  not_applied: 'There is nothing to take back',
+  unconfirmed: 'The result changes files that other programs run; the details list them. Agree with `accept`',
+  dirty_overlap: 'Files that would be written have changes that no commit holds; the details list them',
+  merge_conflict: 'Both sides have changed the same; the details list the files',
+  other_repository: 'The checkout belongs to another repository',
+  not_a_repository: 'The folder is in no git repository',
+  bare_repository: 'The folder has no files checked out',
+  repository_empty: 'The branch has no commit yet',
+  repository_busy: 'The checkout is in the middle of a merge, rebase or the like',
+  repository_moved: 'The branch moved on meanwhile; nothing was changed',
+  repository_locked: 'Another git program is at work there',
+  repository_not_trusted: 'Git does not trust this repository',
+  detached_head: 'No branch is checked out',
+  no_identity: 'Git does not know who commits',
+  git_failed: 'Git failed; the message has its words',
+  work_gone: 'The files of this work are not on this machine any more',
   unknown_agent: 'There is no agent of this name',
   no_agent: 'No agent is named, and there is no default',
   invalid_agent: 'The settings of an agent are not valid',
@@ -61,6 +80,7 @@ const REFUSALS = {
   ledger_unavailable: 'The daily ledger cannot be read, and there is a cap that needs it',
   budget_exceeded: 'The profile may spend no more today; the details say when that changes',
   machine_fault: 'The machine has no room, files or memory, or its disk cannot be written; nothing was started',
+  limit_reached: 'There are as many of these already as there may be',
   overloaded: 'Too much is going on; ask again later',
   too_many_runs: 'The caller has as many runs at work as one may have; the details say how many',
   unavailable: 'The node is stopping',
@@ -239,4 +259,15 @@ export async function* streamed<T>(values: AsyncIterable<T>): AsyncGenerator<T> 
   } catch (thrown) {
     throw callError(thrown)
   }
+}
+
+/** As the coordinator finds a run; those that it does not know, such as the house run, by their whole id. */
+export async function findRun(
+  text: string,
+  { coordinator, trail }: Pick<OperationDeps, 'coordinator' | 'trail'>,
+): Promise<RunId> {
+  const known = await told(coordinator.runs.find(text))
+  if (known.ok || known.error.code !== 'not_found') return answered(known)
+  const summary = (await told(trail.runs())).find(({ run }) => run === text)
+  return summary ? summary.run : answered(known)
 }

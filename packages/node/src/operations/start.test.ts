@@ -95,17 +95,18 @@ describe('the environment of whoever starts a run', () => {
 })
 
 describe('a run is not started', () => {
-  test('where programs of its agents, reviewers or checks are missing, and each is named', async () => {
+  test('where programs of its agents, reviewers, setups or checks are missing, and each is named', async () => {
     const { client, coordinator, place } = await startedNode()
     const team = teamOf(
       place,
-      '  a: { command: [no-such-a] }\n  r: { command: [./no-such-r] }\n  idle: { command: [no-such-idle] }',
+      '  a: { command: [no-such-a], setup: [no-such-setup] }\n  r: { command: [./no-such-r] }\n  idle: { command: [no-such-idle] }',
       '  - { id: one, agent: a, prompt: Do it., check: [no-such-check, -v], review: { by: r, prompt: Look. } }',
     )
     const error = await refusal(client.call('solve', 'start', { ...solve, team }))
     const missing = [
       { what: 'agent a', program: 'no-such-a' },
       { what: 'agent r', program: './no-such-r' },
+      { what: 'setup', program: 'no-such-setup' },
       { what: 'check of one', program: 'no-such-check' },
     ]
     expect(error).toMatchObject({ code: 'program_missing', details: { missing } })

@@ -2,32 +2,12 @@
 // the input.
 import { CallError } from '@parley/call'
 import type { AgentVerbs } from '@parley/coordinator'
-import { type Principal, Type } from '@parley/core'
+import type { Principal } from '@parley/core'
 import { OWNER_SCOPE } from '../identity.ts'
-import { object } from '../object.ts'
+import { nodeDefaults } from '../limits.ts'
 import type { OperationDeps } from './deps.ts'
-import { answered, Count, forWorkspace, mutation, Nothing, query, Reason } from './spec.ts'
-
-const StatusSchema = object({
-  run: Type.String(),
-  workspace: Type.String(),
-  task: Type.String(),
-  title: Type.String(),
-  agent: Type.String(),
-  state: Type.String(),
-  epoch: Count,
-  unread: Count,
-  checkpoints: Count,
-  may_change: Type.Union([Type.Array(Type.String()), Type.Literal('everything')]),
-})
-
-const MailSchema = object({
-  id: Type.String(),
-  from: Type.String(),
-  type: Type.String(),
-  priority: Type.String(),
-  text: Type.String(),
-})
+import { answered, forWorkspace, mutation, Nothing, query, subscription } from './spec.ts'
+import { agentVerbs, WaitingMail } from './verbs.ts'
 
 export function workspaceService({ identities }: OperationDeps) {
   const inside = (identity: Principal | undefined): AgentVerbs => {
@@ -43,40 +23,77 @@ export function workspaceService({ identities }: OperationDeps) {
       'The token is not that of a turn at work. The turn it was made for is over, or was started again with another one.',
     )
   }
-  const common = {
-    access: forWorkspace,
-    refuses: ['no_workspace', 'permission_denied', 'invalid_state', 'invalid_argument', 'trail_unavailable'],
-  } as const
+  const refuses = [
+    'no_workspace',
+    'permission_denied',
+    'invalid_state',
+    'invalid_argument',
+    'trail_unavailable',
+  ] as const
+  const common = { access: forWorkspace, refuses }
   return {
     '/workspaces/status': query({
       ...common,
-      description: 'The own workspace: its task, its state, unread mail, what may be changed.',
-      input: Nothing,
-      output: StatusSchema,
+      ...agentVerbs.status,
       handle: async (_input, { identity }) => answered(await inside(identity).status()),
     }),
     '/workspaces/inbox': mutation({
       ...common,
-      description: 'Takes the mail that has come since; each is handed out once.',
-      input: Nothing,
-      output: object({ mail: Type.Array(MailSchema) }),
+      ...agentVerbs.inbox,
       handle: async (_input, { identity }) => ({ mail: answered(await inside(identity).inbox()) }),
     }),
     '/workspaces/checkpoint': mutation({
       ...common,
-      description: 'Keeps what the folder holds now: a turn that dies goes on from here.',
-      input: object({ intent: Reason }),
-      output: object({ checkpoint: Type.String(), files: Type.Array(Type.String()) }),
+      ...agentVerbs.checkpoint,
       handle: async ({ intent }, { identity }) => answered(await inside(identity).checkpoint(intent)),
+    }),
+    '/workspaces/ask': mutation({
+      ...common,
+      ...agentVerbs.ask,
+      refuses: [...refuses, 'limit_reached'],
+      handle: async ({ question, wait_s = nodeDefaults.askWaitS }, { identity, signal }) => {
+        const mail = answered(await inside(identity).ask(question, wait_s * 1000, signal))
+        return { answered: mail.length > 0, mail }
+      },
+    }),
+    '/workspaces/escalate': mutation({
+      ...common,
+      ...agentVerbs.escalate,
+      refuses: [...refuses, 'limit_reached'],
+      handle: async ({ reason }, { identity }) => {
+        answered(await inside(identity).escalate(reason))
+        return { escalated: true }
+      },
     }),
     '/workspaces/block': mutation({
       ...common,
-      description: 'Says that the turn cannot go on without an answer; it ends as blocked when its process ends.',
-      input: object({ reason: Reason }),
-      output: object({ blocked: Type.Boolean() }),
+      ...agentVerbs.block,
       handle: async ({ reason }, { identity }) => {
         answered(await inside(identity).block(reason))
         return { blocked: true }
+      },
+    }),
+    '/workspaces/spend': query({
+      ...common,
+      ...agentVerbs.spend,
+      handle: async (_input, { identity }) => answered(await inside(identity).spend()),
+    }),
+    '/workspaces/verdict': mutation({
+      ...common,
+      ...agentVerbs.verdict,
+      handle: async ({ verdict, findings = [] }, { identity }) => {
+        const feedback = findings.map(each => `- ${each}`).join('\n')
+        answered(await inside(identity).verdict({ verdict, feedback }))
+        return { verdict }
+      },
+    }),
+    '/workspaces/waiting': subscription({
+      ...common,
+      description: 'The mail that waits: at once, again whenever some comes, until the turn is over.',
+      input: Nothing,
+      output: WaitingMail,
+      async *handle(_input, { identity, signal }) {
+        for await (const mail of inside(identity).waiting(signal)) yield { mail }
       },
     }),
   }

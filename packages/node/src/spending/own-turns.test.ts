@@ -192,6 +192,7 @@ describe('ALP-BUD-01 what is booked for', () => {
     const odd: AgentAdapter = {
       name: 'odd',
       kind: 'http',
+      reach: { folder: true },
       takeTurn: async () => {
         if (usd === undefined) throw new Error('a slip')
         return done({ usd })
@@ -211,6 +212,7 @@ describe('ALP-BUD-01 what is booked for', () => {
     const bob: AgentAdapter = {
       name: 'bob',
       kind: 'peer',
+      reach: { folder: true },
       takeTurn: async ({ budget }) => {
         seen.push(budget)
         return done({ usd: 1000 })

@@ -132,7 +132,7 @@ export class OwnTurns {
 
 /** The same agent, whose turns are taken in another way. */
 export function withTurns(agent: AgentAdapter, takeTurn: AgentAdapter['takeTurn']): AgentAdapter {
-  return { name: agent.name, kind: agent.kind, takeTurn, close: () => agent.close() }
+  return { name: agent.name, kind: agent.kind, reach: agent.reach, takeTurn, close: () => agent.close() }
 }
 
 const WAITS = "Waits: what is left of today's budget is set aside for other turns."

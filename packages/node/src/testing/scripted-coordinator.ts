@@ -79,6 +79,18 @@ export class ScriptedCoordinator implements Coordination {
     return ok({ run })
   }
 
+  readonly applies: Coordination['applies'] = {
+    apply: async run => err(new ParleyError('nothing_to_apply', `${run} changed nothing.`)),
+    undo: async () => err(new ParleyError('not_applied', 'Nothing was applied.')),
+    list: async () => [],
+  }
+
+  readonly cleaning: Coordination['cleaning'] = { clean: async () => ok([]) }
+
+  readonly works: Coordination['works'] = {
+    show: async run => err(new ParleyError('work_gone', `${run} has no folder.`)),
+  }
+
   readonly runs: Coordination['runs'] = {
     list: async (filter = {}) => {
       const views = [...this.runsById.values()].map(({ view }) => view).toReversed()

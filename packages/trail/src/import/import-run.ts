@@ -1,12 +1,13 @@
 // Importing an exported run: verified while it is read, staged, and made to count at once when all of it was sound. Its
 // bytes stay unchanged, so its signatures stay valid; nothing is ever appended to it here.
 import { err, ok, ParleyError, type Result, type RunId, type Timestamp } from '@parley/core'
+import { fingerprint } from '@parley/keys'
 import { type ContentCipher, isSealed, unwrapProven } from '../content/cipher.ts'
 import type { StoredRecord } from '../entry.ts'
 import { commitError } from '../errors.ts'
 import type { Bridges } from '../export/format.ts'
 import type { ByteSource } from '../export/read.ts'
-import { type ExportReport, examineExport, openExport } from '../export/verify-export.ts'
+import { type ExportReport, examineExport, openExport, verifyExport } from '../export/verify-export.ts'
 import type { RunHead, TrailStore } from '../store/store.ts'
 import { type ImportRecord, trustedKeys } from './import-record.ts'
 
@@ -38,7 +39,8 @@ export interface Imported {
 }
 
 /**
- * Refuses with `export_damaged` (details: the first problem), `export_untrusted` (no key), `run_exists` (another run of
+ * Refuses with `export_damaged` (details: the first problem), `export_untrusted` (undamaged, but by nobody whose key is
+ * trusted; details: `sealed_by`, its fingerprint), `run_exists` (another run of
  * this name, or this one up to another head), and the codes of `verifyExport`.
  */
 export async function importRun(
@@ -68,7 +70,7 @@ export async function importRun(
     const take = (records: readonly StoredRecord[] | Bridges): Promise<void> =>
       isBridges(records) ? running.bridge(records) : running.add(sealedHere(records, cipher))
     const { report, trust } = await examineExport(source, { keys, take })
-    const refused = refusalOf(report)
+    const refused = await refusalOf(report, source)
     if (refused) return err(refused)
     done = { ...record, state: 'done', from: report.sealed_by!, keys: trustedKeys(trust, header.keys) }
     await running.commit(done)
@@ -89,7 +91,7 @@ async function onTop(
   keys: readonly string[],
 ): Promise<Result<Imported>> {
   const { report } = await examineExport(source, { keys })
-  const refused = refusalOf(report)
+  const refused = await refusalOf(report, source)
   if (refused) return err(refused)
   if (there.seq === seq && there.hash === hash) return ok({ report, already: true })
   const message = `${run} is here already, up to entry ${there.seq}; the file goes up to entry ${seq}. An import never changes a run that is there.`
@@ -109,17 +111,28 @@ function isBridges(records: readonly StoredRecord[] | Bridges): records is Bridg
   return first !== undefined && !('kind' in first)
 }
 
-function refusalOf({ sound, findings, problems, signatures, run }: ExportReport): ParleyError | undefined {
-  if (signatures !== 'trusted') return untrusted()
-  if (sound) return undefined
+async function refusalOf(report: ExportReport, source: ByteSource): Promise<ParleyError | undefined> {
+  const { sound, findings, problems, signatures, run } = report
+  if (sound && signatures === 'trusted') return undefined
+  // Signatures of strangers look like damage to whoever trusts other keys: held against its own keys, the file tells.
+  const alone = await verifyExport(source)
+  if (alone.sound) return untrusted(alone)
   const what = findings[0]?.message ?? problems[0] ?? 'it is not sound'
-  return new ParleyError('export_damaged', `The file is not sound, so nothing of ${run} was imported: ${what}`, {
+  return new ParleyError('export_damaged', `The file is damaged, so nothing of ${run} was imported: ${what}`, {
     details: { run, findings: findings.slice(0, 10), problems: problems.slice(0, 10) },
   })
 }
 
-function untrusted(): ParleyError {
+function untrusted(report?: Pick<ExportReport, 'run' | 'sealed_by'>): ParleyError {
   const message =
     "An import needs the public key of the file's maker, received from them over a channel that you trust."
-  return new ParleyError('export_untrusted', message)
+  if (!report) return new ParleyError('export_untrusted', message)
+  const { run, sealed_by } = report
+  const maker =
+    sealed_by === null ? 'nobody has sealed it' : `its maker's key, ${fingerprint(sealed_by)}, is not trusted here`
+  return new ParleyError(
+    'export_untrusted',
+    `The file is undamaged, but ${maker}, so nothing of ${run} was imported. ${message}`,
+    { details: { run, ...(sealed_by !== null && { sealed_by: fingerprint(sealed_by) }) } },
+  )
 }

@@ -107,7 +107,15 @@ test('nothing is imported that is not sound, or not from somebody who is trusted
   const file = await exported(one, script.run.id)
   expect(codeOf(await importing(other, file, []))).toBe('export_untrusted')
   const stranger = ed25519Signer(Buffer.alloc(32, 9)).id
-  expect(await importing(other, file, [stranger])).toMatchObject({ ok: false, error: { code: 'export_damaged' } })
+  // Undamaged, and from somebody whom nobody trusts here: that is said, with whose key is missing.
+  expect(await importing(other, file, [stranger])).toMatchObject({
+    ok: false,
+    error: {
+      code: 'export_untrusted',
+      message: expect.stringContaining('The file is undamaged'),
+      details: { sealed_by: expect.stringMatching(/^SHA256:/) },
+    },
+  })
   for (let at = 100; at < file.length; at += Math.floor(file.length / 40)) {
     const changed = Buffer.from(file)
     changed[at]! ^= 4

@@ -1,10 +1,12 @@
 // `codex exec --json`: thread, turn and item events, one on each line.
 import { usageOf } from '../../metering.ts'
+import { retryInLine } from '../../outage/wordings.ts'
 import {
   arrayOf,
   byType,
   isObject,
   type JsonObject,
+  naming,
   noticeOf,
   objectOf,
   type Parser,
@@ -15,7 +17,7 @@ import {
 
 export function codexParser(report: Report): Parser {
   const used = (line: JsonObject) => usage(report, isObject(line.usage) ? line.usage : line)
-  return byType({
+  const parser = byType({
     'item.started': line => item(report, objectOf(line.item), false),
     'item.completed': line => item(report, objectOf(line.item), true),
     'turn.completed': used,
@@ -25,8 +27,13 @@ export function codexParser(report: Report): Parser {
       report.failed(reasonOf(line.error))
     },
     // It retries after some of them: whether the turn failed is said by `turn.failed` and the exit code.
-    error: line => report.notice(noticeOf(line)),
+    error: line => refused(report, noticeOf(line)),
   })
+  return naming(report, 'thread_id', parser)
+}
+
+function refused(report: Report, message: string): void {
+  report.refused(retryInLine('codex', message) ?? { message })
 }
 
 function item(report: Report, it: JsonObject, done: boolean): void {
@@ -58,7 +65,7 @@ function item(report: Report, it: JsonObject, done: boolean): void {
       tool('web search', textOf(it.query))
       return
     case 'error':
-      if (done) report.notice(noticeOf(it))
+      if (done) refused(report, noticeOf(it))
   }
 }
 

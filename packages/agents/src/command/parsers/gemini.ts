@@ -8,6 +8,7 @@ import {
   inputSummary,
   isObject,
   type JsonObject,
+  naming,
   noticeOf,
   objectOf,
   type Parser,
@@ -31,7 +32,7 @@ export function geminiParser(report: Report): Parser {
     },
     tool_result: ({ tool_id, status, error }) => tools.end(tool_id, status === 'error', errorText(error)),
     // Warnings and errors after which it goes on; the last word is the result's.
-    error: line => report.notice(noticeOf(line)),
+    error: line => report.refused({ message: noticeOf(line) }),
     result: line => {
       report.endMessage()
       if (isObject(line.stats)) report.usage(stats(line.stats))
@@ -43,7 +44,7 @@ export function geminiParser(report: Report): Parser {
     if (isObject(error)) report.failed(reasonOf(error))
     else if (textOf(response) !== undefined) report.result(response as string)
   }
-  return line => (line.type === undefined ? whole(line) : typed(line))
+  return naming(report, 'session_id', line => (line.type === undefined ? whole(line) : typed(line)))
 }
 
 /** Of a stream, sums; of one object, numbers for each model. `input_tokens` has the cached ones in it. */

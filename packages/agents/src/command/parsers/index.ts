@@ -17,7 +17,7 @@ export const parsers: { readonly [Name in ParserName]: (report: Report) => Parse
 
 /** qwen prints what claude prints; its older versions printed what gemini prints. Only `result` is in both. */
 function qwenParser(report: Report): Parser {
-  const claude = claudeParser(report)
+  const claude = claudeParser(report, 'within')
   const gemini = geminiParser(report)
   return line => {
     const ofGemini = line.type === 'result' ? line.status !== undefined : geminiTypes.has(line.type)

@@ -7,6 +7,8 @@ import {
   errorText,
   inputSummary,
   type JsonObject,
+  naming,
+  numberOf,
   objectOf,
   type Parser,
   type Report,
@@ -36,7 +38,7 @@ export function opencodeParser(report: Report): Parser {
     report.tool(textOf(part.tool) ?? 'tool', bad ? 'failed' : 'finished', summary)
   }
 
-  return byType({
+  const parser = byType({
     text: line => text(objectOf(line.part)),
     reasoning: line => {
       const thought = textOf(objectOf(line.part).text)
@@ -47,8 +49,15 @@ export function opencodeParser(report: Report): Parser {
       total = sumUsage(total, step(objectOf(line.part)))
       report.usage(total)
     },
-    error: line => report.failed(reasonOf(line.error)),
+    error: ({ error }) => {
+      const { name, data } = objectOf(error)
+      const status = numberOf(objectOf(data).statusCode)
+      const reason = name === 'ProviderAuthError' ? 'account' : undefined
+      report.refused({ reason, status, message: errorText(error) })
+      report.failed(reasonOf(error))
+    },
   })
+  return naming(report, 'sessionID', parser)
 }
 
 /** `input` is what no cache served, and thinking is paid like output. */

@@ -1,6 +1,7 @@
 // What a parser of an agent's output is: it gets one JSON object for each line and tells what it means. Output comes
 // from programs of others, in versions that nobody here has seen: what is not understood is left out, never an error.
 import type { TurnEvent, Usage } from '@parley/core'
+import type { Refusal } from '../../outage/outage.ts'
 
 export const parserNames = ['json-lines', 'claude', 'codex', 'gemini', 'opencode', 'qwen'] as const
 export type ParserName = (typeof parserNames)[number]
@@ -21,8 +22,12 @@ export interface Report {
   usage(total: Usage): void
   result(text: string): void
   blocked(reason: string): void
+  /** The service behind the agent does not work; the agent may try again by itself. */
+  refused(refusal: Refusal): void
   /** The agent itself says that it failed. */
   failed(message: string): void
+  /** The program's own conversation. */
+  session(id: string): void
 }
 
 export type ToolState = Extract<TurnEvent, { readonly type: 'tool' }>['state']
@@ -47,9 +52,22 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined
 }
 
+export function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+}
+
 /** Anything that is not a number counts as 0. */
 export function countOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : 0
+}
+
+/** Tells of the session that a member of every line, or of some, names. */
+export function naming(report: Report, member: string, parser: Parser): Parser {
+  return line => {
+    const id = textOf(line[member])
+    if (id !== undefined) report.session(id)
+    parser(line)
+  }
 }
 
 /** Hands each line to the handler of its `type`; other lines are dropped. */

@@ -12,14 +12,16 @@ import { lines, widthOf, wrap } from '../../render/text.ts'
 export const doctorWith = (probes: Probes) =>
   command({
     about:
-      'Each check is ok, a warning or a problem. The exit code is 1 if there is a problem. Nothing is started or changed; to test whether the disk is writable, one small file is created in the profile and removed.',
+      'Each check is ok, a warning or a problem. The exit code is 1 if there is a problem. Nothing is started or changed; to test whether the disk is writable, one small file is created in the profile and removed. With --live, each agent takes a real turn, which costs what a word costs and is recorded as a run.',
+    flags: { live: { summary: 'Let each agent answer one word: does it really work here?' } },
     examples: [
       ['parley doctor', 'in the folder of a project, to check its team file too'],
+      ['parley doctor --live', 'before the first real work, and when an agent stops working'],
       ['parley doctor --json', 'for a program'],
     ],
-    async run(context) {
+    async run(context, { flags }) {
       const { examine } = await import('../../doctor/examine.ts')
-      const checks = await examine(context, probes)
+      const checks = await examine(context, probes, flags.live)
       const problems = checks.filter(({ state }) => state === 'problem').length
       const warnings = checks.filter(({ state }) => state === 'warning').length
       const { paint } = context.terminal

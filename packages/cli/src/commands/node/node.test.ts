@@ -40,6 +40,8 @@ test('config shows each value and where it came from, and needs no node', async 
   expect(people.code).toBe(0)
   expect(people.out).toContain(`profile work in ${join(folder, 'work')}`)
   expect(people.out).toMatch(/turns +3 +environment PARLEY_TURNS/)
+  expect(people.out).toMatch(/^alp\.tcp_port +\(none\)/m)
+  expect(people.out).toMatch(/^budget\.daily_usd +\(no cap\)/m)
   const values = JSON.parse((await parley(['config', '--json'], { env })).out)
   expect(values).toMatchObject({
     profile: 'default',

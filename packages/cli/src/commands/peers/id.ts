@@ -45,7 +45,9 @@ async function show(context: Context): Promise<undefined> {
   else if (!identity.listening.some(({ carrier }) => carrier === 'tcp'))
     remark(
       context,
-      'It can be reached from this machine only. For others, set `network.host` and `alp.tcp_port` in its config.yaml.',
+      identity.invitation.includes('@')
+        ? 'No port is open for other machines yet: the first `parley peers add` opens it. To be called by strangers before that, set `alp.tcp_port` in config.yaml.'
+        : 'It can be reached from this machine only. For others, set `network.host` and `alp.tcp_port` in its config.yaml.',
     )
   if (identity.listening.length > 0 && idle_timeout_ms > 0)
     remark(

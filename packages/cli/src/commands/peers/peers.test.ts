@@ -60,7 +60,10 @@ parley peers add ${INVITATION}
 
 test('id says where nobody can reach this profile, or only for a while', async () => {
   const local = { ...identity, listening: identity.listening.slice(0, 1) }
-  const here = await parley(['id'], { node: withStatus(0, { '/link/identity': local }) })
+  const later = await parley(['id'], { node: withStatus(0, { '/link/identity': local }) })
+  expect(later.err).toContain('the first `parley peers add` opens it')
+  const nameless = { ...local, invitation: 'alp://key#mira' }
+  const here = await parley(['id'], { node: withStatus(0, { '/link/identity': nameless }) })
   expect(here.err).toContain('network.host')
   const off = { ...identity, listening: [] }
   const nowhere = await parley(['id'], { node: withStatus(600_000, { '/link/identity': off }) })

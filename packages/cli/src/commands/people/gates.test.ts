@@ -2,12 +2,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CallError } from '@parley/call'
 import { expect, test } from 'vitest'
-import type { GateView, UserView } from '../../node/views.ts'
+import type { GateView, PlanTaskView, UserView } from '../../node/views.ts'
+import { shortId } from '../../render/format.ts'
 import { type Answering, aborted, fakeNode } from '../../testing/fake-node.ts'
 import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
 import { FakeTerminal } from '../../testing/terminal.ts'
-import { at, gateView, questionView, runView } from '../../testing/views.ts'
+import { at, gateView, questionView, runView, taskView } from '../../testing/views.ts'
 
 const one = 'run_01m7aaaaaaaaaaaaaaaaaaaaaa'
 const two = 'run_01m8bbbbbbbbbbbbbbbbbbbbbb'
@@ -68,7 +69,7 @@ test('approve and reject ask the node which gate is meant, and answer that one',
 test('a run stands for its whole plan', async () => {
   const { node, answers } = gated(gateView(one, 'a'), gateView(one, 'b'))
   const ran = await parley(['approve'], { node })
-  expect(ran.out).toBe('Approved: a?\nApproved: b?\nWatch it: parley show run_01m7aaaaaa --follow\n')
+  expect(ran.out).toBe('Approved: a?\nApproved: b?\nWatch it: parley show run_aaaaaa --follow\n')
   expect(answers).toEqual([{ gate: one, decision: 'approve' }])
   const json = await parley(['approve', one, '--json'], { node })
   expect(JSON.parse(json.out)).toEqual({
@@ -78,14 +79,25 @@ test('a run stands for its whole plan', async () => {
   })
 })
 
+test('--all answers every gate that waits in a run, each by itself', async () => {
+  const merge = gateView(one, 'merge', { type: 'integration' })
+  const { node, answers } = gated(gateView(one, 'a'), merge)
+  const ran = await parley(['approve', one, '--all'], { node })
+  expect(ran.out).toContain('Approved: a?\nApproved: merge?\n')
+  expect(node.asked('/gates/find')).toEqual([{ name: one, kind: 'gate', all: true }])
+  expect(answers).toEqual([gateView(one, 'a'), merge].map(({ id }) => ({ gate: id, decision: 'approve' })))
+})
+
 test('what is not found, or not clear, is refused with what helps, and nothing is answered', async () => {
   expect(await parley(['approve', 'run_02'], gated(plan(one)))).toMatchObject({ code: 3 })
   const node = fakeNode({
-    '/gates/find': new CallError('ambiguous', 'It fits two.', { details: { gates: [plan(one).id, plan(two).id] } }),
+    '/gates/find': new CallError('ambiguous', 'It fits two.', {
+      details: { gates: [plan(one).id, plan(two).id], questions: ['plan?', 'more?'] },
+    }),
   })
   const ran = await parley(['approve', 'run_01'], { node })
   expect(ran.code).toBe(3)
-  expect(ran.err).toContain(`\n  ${plan(one).id}\n  ${plan(two).id}\n  next: `)
+  expect(ran.err).toContain('\n  gate_aaplan  plan?\n  gate_bbplan  more?\n  next: ')
 })
 
 test('a question takes a reply, a gate does not', async () => {
@@ -137,7 +149,7 @@ test('gates and escalations list what waits, or say that nothing does', async ()
   const both = gated(plan(one), questionView(two, 'scan', { deadline: at(60), fallback: 'reject' }))
   expect((await parley(['gates'], both)).out).toContain('plan?')
   expect((await parley(['gates'], both)).out).not.toContain('scan?')
-  expect((await parley(['escalations'], both)).out).toMatch(/scan\? +owner +reject in 1m00s/)
+  expect((await parley(['escalations'], both)).out).toMatch(/scan\? +owner +ends the work that asks in /)
   expect(JSON.parse((await parley(['gates', '--json'], both)).out).gates).toEqual([plan(one)])
   expect((await parley(['gates'], gated())).out).toBe('No gate is waiting for you.\n')
   expect((await parley(['escalations'], gated())).out).toBe('No question is waiting for you.\n')
@@ -166,8 +178,8 @@ test('the inbox is printed once without a terminal, and again after each change 
 
 test('on a terminal one is chosen by its number and answered', async () => {
   const { node, answers } = gated(plan(one), questionView(one, 'scan'))
-  const typed = ['9', '2', 'The upper one', '1', 'a', '1', 'l', 'q']
-  const terminal = new FakeTerminal({ interactive: true, answers: typed })
+  const keys = ['9', '2', 'r', 'The upper one\r', '1', 'l', '\r', 'y', 'q']
+  const terminal = new FakeTerminal({ interactive: true, keys })
   expect((await parley(['inbox'], { node, terminal })).code).toBe(0)
   expect(answers).toEqual([
     { question: questionView(one, 'scan').id, answer: 'envelope', text: 'The upper one' },
@@ -180,10 +192,10 @@ test('an answer that comes too late, or is not allowed, is told and the inbox st
     '/gates/watch': watching(plan(one)),
     '/gates/respond': new CallError('not_found', 'gone'),
   })
-  const terminal = new FakeTerminal({ interactive: true, answers: ['1', 'a', 'q'] })
+  const terminal = new FakeTerminal({ interactive: true, keys: ['1', 'y', 'q'] })
   const ran = await parley(['inbox'], { node, terminal })
   expect(ran.code).toBe(0)
-  expect(ran.err).toContain('Somebody else has already answered.')
+  expect(ran.out).toContain('Somebody else has already answered.')
 })
 
 test('words, suspension, budgets and users reach the node', async () => {
@@ -245,8 +257,21 @@ test('words, suspension, budgets and users reach the node', async () => {
 
 test('abort needs a run to be named', async () => {
   expect((await parley(['abort'])).code).toBe(2)
-  const node = fakeNode({ '/runs/show': view, '/runs/abort': { run: one } })
-  expect((await parley(['abort', 'last', '--reason', 'wrong'], { node })).code).toBe(0)
+  const kept: NonNullable<PlanTaskView['salvage']> = {
+    state: 'kept',
+    workspace: 'ws_1',
+    checkpoint: 'cp_1',
+    agent: 'a#1',
+    files: ['x'],
+    commit: 'c0ffee',
+  }
+  const ended = runView({ run: one, state: 'aborted', tasks: [taskView('docs', { salvage: kept }), taskView('more')] })
+  const node = fakeNode({ '/runs/show': view, '/runs/abort': { run: one }, '/runs/follow': [ended] })
+  const whole = await parley(['abort', 'last', '--reason', 'wrong'], { node })
+  expect(whole.code).toBe(0)
+  expect(whole.out).toContain(
+    `kept    docs: 1 file, commit c0ffee\n        parley salvage docs --run ${shortId(one)}\n`,
+  )
   expect((await parley(['abort', 'last', 'docs'], { node })).code).toBe(0)
   const { out } = await parley(['abort', 'last', 'docs', '--grace', '1m30s'], { node })
   expect(out).toContain('Asked docs of')

@@ -3,13 +3,13 @@ import { type Context, command } from '../../command.ts'
 import { attendInbox } from '../../live/inbox.ts'
 import { machineFault } from '../../node/client.ts'
 import type { GateView, MachineView } from '../../node/views.ts'
-import { drawing, printHeld } from '../../output.ts'
+import { drawing, isAttended, printHeld } from '../../output.ts'
 import { gatesTable } from '../../render/runs.ts'
 import { interruption } from '../../terminal.ts'
 
 export default command({
   about:
-    'On a terminal the list stays on the screen and is kept up to date: type a number to open one and answer it, or q to quit. Without a terminal the list is printed once, or with --follow after each change.',
+    'On a terminal the list stays on the screen and is kept up to date: choose one with the arrow keys or its number, and answer it with one key; ? shows the keys, q quits. Without a terminal the list is printed once, or with --follow after each change.',
   flags: {
     follow: { summary: 'Print the list again after each change' },
     run: { value: 'RUN', summary: 'Only for this run' },
@@ -28,7 +28,7 @@ export default command({
         show(context, own(gates), await machineFault(api))
       return
     }
-    if (context.terminal.interactive && !context.global.json) return attendInbox(context, api, own)
+    if (isAttended(context)) return attendInbox(context, api, own)
     show(context, own((await api.gates.list({})).gates), await machineFault(api))
   },
 })

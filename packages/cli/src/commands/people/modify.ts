@@ -16,9 +16,9 @@ export default command({
     ...RESPOND_FLAGS,
   },
   examples: [
-    ['parley modify gate_01m7fsz83wkkhydy description="Write it in English"', 'what the agent is told'],
-    ['parley modify gate_01m7fsz83wkkhydy resolution=existing', 'keep what was merged before'],
-    ['parley modify gate_01m7fsz83wkkhydy --file changes.json', 'from a file'],
+    ['parley modify gate_kkhydy description="Write it in English"', 'what the agent is told'],
+    ['parley modify gate_kkhydy resolution=existing', 'keep what was merged before'],
+    ['parley modify gate_kkhydy --file changes.json', 'from a file'],
   ],
   async run(context, { flags, words }) {
     const [named, ...fields] = words

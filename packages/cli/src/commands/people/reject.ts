@@ -4,6 +4,6 @@ import { verdict } from './respond.ts'
 export default verdict('reject', {
   examples: [
     ['parley reject', 'the only run that is waiting'],
-    ['parley reject run_01m7 --reason "Too many files"', 'one of several, saying why'],
+    ['parley reject run_k3f9qz --reason "Too many files"', 'one of several, saying why'],
   ],
 })

@@ -17,7 +17,7 @@ export default command({
   },
   examples: [
     ['parley reply last "The new database"', 'to the only question of the newest run'],
-    ['parley reply sig_01m7fsz83wkkhydy "In English"', 'to one of several'],
+    ['parley reply sig_ps5fq2 "In English"', 'to one of several'],
     ['parley reply last --delegate', 'you do not know either'],
   ],
   run(context, { flags, words }) {

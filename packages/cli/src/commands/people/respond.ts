@@ -6,14 +6,14 @@ import type { Decision, Reply } from '../../live/gate.ts'
 import { PASSPHRASE_FLAG } from '../../node/confirm.ts'
 import type { GateView } from '../../node/views.ts'
 import { print } from '../../output.ts'
-import { shortGate, shortId } from '../../render/format.ts'
+import { shortId } from '../../render/format.ts'
 import { oneLine } from '../../render/text.ts'
 import { reasonOf } from '../words.ts'
 
 export const GATE_OR_RUN: Argument = {
   name: 'GATE|RUN',
   summary:
-    'What is waiting, or its run: the id, a unique prefix of it, or last (default: the only one that is waiting)',
+    'What is waiting, or its run: the id, a part of it as lists show it, or last (default: the only one that is waiting)',
   optional: true,
 }
 
@@ -26,8 +26,11 @@ export function verdict(decision: 'approve' | 'reject', described: Described) {
   return command({
     ...described,
     args: [GATE_OR_RUN],
-    flags: RESPOND_FLAGS,
-    run: (context, { flags, words }) => respond(context, words[0], { decision }, flags.reason),
+    flags: {
+      all: { summary: 'Every gate that waits in the run, or anywhere if no run is given' },
+      ...RESPOND_FLAGS,
+    },
+    run: (context, { flags, words }) => respond(context, words[0], { decision }, flags.reason, flags.all),
   })
 }
 
@@ -42,11 +45,16 @@ export async function respond(
   named: string | undefined,
   answered: Decision,
   because: string | undefined,
+  all = false,
 ): Promise<void> {
   const reason = reasonOf(because)
   const decision = { ...answered, ...(reason && { reason }) }
-  const views = await meant(context, named, 'gate')
-  const { run, gates } = await context.api.gates.respond({ gate: nameOf(views), ...decision })
+  const views = await meant(context, named, 'gate', all || undefined)
+  const answers = []
+  for (const gate of all ? views.map(({ id }) => id) : [nameOf(views)])
+    answers.push(await context.api.gates.respond({ gate, ...decision }))
+  const gates = answers.flatMap(answer => answer.gates)
+  const { run } = answers[0]!
   print(context, { run, gates, ...decision }, () => [
     ...answeredLines(views, gates, DONE[decision.decision]),
     ...(decision.decision !== 'reject' && !context.global.quiet
@@ -76,14 +84,19 @@ function answeredLines(views: readonly GateView[], ids: readonly string[], done:
 type Meant = readonly [GateView, ...GateView[]]
 
 /** The node decides which gates a name, or no name, means. */
-export async function meant({ api }: Context, name: string | undefined, kind: GateView['kind']): Promise<Meant> {
+export async function meant(
+  { api }: Context,
+  name: string | undefined,
+  kind: GateView['kind'],
+  all?: true,
+): Promise<Meant> {
   try {
-    const { gates } = await api.gates.find({ name, kind })
+    const { gates } = await api.gates.find({ name, kind, all })
     return gates as [GateView, ...GateView[]]
   } catch (thrown) {
     const { code, message, details } = asFailure(thrown)
     if (code !== 'invalid_state' || typeof details.gate !== 'string') throw thrown
-    const id = shortGate({ id: details.gate })
+    const id = shortId(details.gate)
     throw new Failure(code, message, {
       why: kind === 'gate' ? 'A question takes a reply.' : 'A gate is approved, rejected or modified.',
       next: kind === 'gate' ? `parley reply ${id} "…"` : `parley approve ${id}, or parley reject ${id}`,

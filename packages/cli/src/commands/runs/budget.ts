@@ -13,7 +13,7 @@ import { RUN } from '../words.ts'
 export default command({
   about: `Without a run: what the profile has spent today (UTC) against \`budget.daily_usd\` in config.yaml, for your own turns and for peers. To raise a limit of a run, give its name and the new amount: ${Object.values(LIMIT_NAMES).join(', ')}. Amounts are written as in a team file.`,
   args: [
-    { ...RUN, summary: 'A run: its id, a unique prefix of it, or last' },
+    { ...RUN, summary: 'A run: its id, a part of it as lists show it, or last' },
     { name: 'NAME=AMOUNT', summary: 'A higher limit', optional: true, rest: true },
   ],
   flags: {

@@ -8,7 +8,7 @@ export default command({
   about:
     'Without --to, every agent whose turn starts later gets the message. With --to, the agent of that task gets it as mail: during its turn if it checks its inbox, otherwise with its next turn.',
   args: [
-    { name: 'RUN', summary: 'A run: its id, a unique prefix of it, or last' },
+    { name: 'RUN', summary: 'A run: its id, a part of it as lists show it, or last' },
     { name: 'TEXT', summary: 'What you want to say, in quotes' },
   ],
   flags: {

@@ -16,7 +16,7 @@ export default command({
   },
   examples: [
     ['parley migrate docs --to codex', 'in the newest run'],
-    ['parley migrate docs --to codex --run run_01m7 --reason "Out of quota"', 'in another one, saying why'],
+    ['parley migrate docs --to codex --run run_k3f9qz --reason "Out of quota"', 'in another one, saying why'],
   ],
   async run(context, { flags, words }) {
     const task = words[0]!

@@ -7,7 +7,7 @@ export default command({
   args: [THE_RUN, OF_TASK],
   examples: [
     ['parley resume last', 'everything of the newest run that is suspended'],
-    ['parley resume run_01m7 docs', 'one task'],
+    ['parley resume run_k3f9qz docs', 'one task'],
   ],
   async run(context, { words }) {
     const { run } = await context.api.runs.show({ run: words[0]! })

@@ -2,17 +2,17 @@
 import { type Context, command } from '../../command.ts'
 import { EXIT, type ExitCode } from '../../exit.ts'
 import { Failure } from '../../failure.ts'
-import { choose } from '../../live/gate.ts'
+import { askKey } from '../../live/ask-key.ts'
 import { PASSPHRASE_FLAG } from '../../node/confirm.ts'
 import type { LeftView, SalvageView } from '../../node/views.ts'
-import { drawing, print, printLines, remark } from '../../output.ts'
+import { drawing, isAttended, print, printLines, remark } from '../../output.ts'
 import { shortId } from '../../render/format.ts'
 import { each, lines, oneLine, wrap } from '../../render/text.ts'
 import { LAST, reasonOf } from '../words.ts'
 
 export default command({
   about:
-    'Shows why the task failed and what it had saved, then asks. If you keep it, it is merged into the result; the task stays failed. This works while the run is in progress: with `salvage: ask` in the team file it waits for you.',
+    'Shows why the task failed and what it had saved, then asks. If you keep it, it is merged into the result; the task stays failed. This works while the run is in progress, where `salvage: ask` in the team file lets it wait for you, and after its end, for all that it had saved.',
   args: [{ name: 'TASK', summary: 'A failed task of the run' }],
   flags: {
     run: { value: 'RUN', summary: 'The run (default: last)' },
@@ -24,7 +24,7 @@ export default command({
   },
   examples: [
     ['parley salvage docs', 'review it, and decide'],
-    ['parley salvage docs --run run_01m7 --yes', 'keep it'],
+    ['parley salvage docs --run run_k3f9qz --yes', 'keep it'],
     ['parley salvage docs --discard --reason "Wrong track"', 'discard it'],
   ],
   async run(context, { flags, words }) {
@@ -49,13 +49,16 @@ export default command({
 
 /** Undefined: no decision. */
 async function decided(context: Context, task: string): Promise<boolean | undefined> {
-  if (!context.terminal.interactive || context.global.json) {
+  if (!isAttended(context)) {
     remark(context, `Nothing was decided. parley salvage ${task} --yes keeps it, --discard discards it.`)
     return undefined
   }
-  const question = 'Keep it? [y]es, [n]o (discard it), [l]ater: '
-  const word = await choose(['yes', 'no', 'later'], () => context.terminal.ask(question))
-  return word === undefined || word === 'later' ? undefined : word === 'yes'
+  const answer = await askKey<'keep' | 'discard' | 'later'>(context, 'Keep it?', [
+    { key: 'y', label: 'keep', help: 'it is merged into the result', gives: { answer: 'keep' } },
+    { key: 'n', label: 'discard', help: 'it is not used', gives: { answer: 'discard' } },
+    { key: 'l', label: 'later', help: 'nothing is decided', gives: { answer: 'later' } },
+  ])
+  return answer === undefined || answer === 'later' ? undefined : answer === 'keep'
 }
 
 function leftLines(left: LeftView, width: number): readonly string[] {

@@ -13,7 +13,7 @@ export default command({
   },
   examples: [
     ['parley show', 'the newest run: its tasks, its steps, its result, what it cost'],
-    ['parley show run_01m7 --follow', 'return to a run that continues without a terminal'],
+    ['parley show run_k3f9qz --follow', 'return to a run that continues without a terminal'],
   ],
   async run(context, { flags, words }) {
     const view = await context.api.runs.show({ run: words[0] ?? LAST })

@@ -58,7 +58,7 @@ test.each([
   ['y', true, 'open', 0, 'waits for an answer: parley gates'],
 ] as const)('salvage shows what was left and asks: %s', async (typed, take, state, code, words) => {
   const node = salvaging(state)
-  const terminal = new FakeTerminal({ interactive: true, answers: ['perhaps', typed] })
+  const terminal = new FakeTerminal({ interactive: true, keys: ['p', typed] })
   const ran = await parley(['salvage', 'docs', '--reason', 'Why not'], { node, terminal })
   expect(ran.code).toBe(code)
   for (const part of ['docs failed: It broke.', 'not finished', '+a line', 'conflict a.md', words])
@@ -71,7 +71,7 @@ test.each([
 test('salvage decides nothing by itself, and asks nothing where it is told', async () => {
   const node = salvaging()
   expect((await parley(['salvage', 'docs'], { node })).code).toBe(5)
-  const later = new FakeTerminal({ interactive: true, answers: ['l'] })
+  const later = new FakeTerminal({ interactive: true, keys: ['l'] })
   expect((await parley(['salvage', 'docs'], { node, terminal: later })).code).toBe(5)
   expect(node.asked('/workspaces/salvage')).toEqual([])
   expect((await parley(['salvage', 'docs', '--yes', '--discard'], { node })).code).toBe(2)

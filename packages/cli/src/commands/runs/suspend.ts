@@ -10,7 +10,7 @@ export default command({
   flags: { reason: { value: 'TEXT', summary: 'The reason; it is recorded on the trail' } },
   examples: [
     ['parley suspend last', 'everything of the newest run'],
-    ['parley suspend run_01m7 docs --reason "The style guide is coming"', 'one task'],
+    ['parley suspend run_k3f9qz docs --reason "The style guide is coming"', 'one task'],
   ],
   async run(context, { flags, words }) {
     const { run } = await context.api.runs.show({ run: words[0]! })

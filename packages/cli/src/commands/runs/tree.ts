@@ -9,7 +9,7 @@ export default command({
   args: [RUN],
   examples: [
     ['parley tree', 'of the newest run'],
-    ['parley tree run_01m7 --json', 'its tasks with what each waits for'],
+    ['parley tree run_k3f9qz --json', 'its tasks with what each waits for'],
   ],
   async run(context, { words }) {
     const view = await context.api.runs.show({ run: words[0] ?? LAST })

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
+import { readTeamFile } from '../../team-file.ts'
 import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
 import { BEGIN, END, withSection } from './markers.ts'
@@ -65,6 +66,40 @@ test('the team is made of the agents that are there', async () => {
   expect(read('parley.yaml')).toContain('name: my-project\n')
   expect(read('parley.yaml')).toContain('preset: claude')
   expect(read('parley.yaml')).toContain('by: codex')
+})
+
+const two = "[sh, -c, 'npm ci && cargo fetch --locked']"
+test.each([
+  ['package-lock.json', '[npm, ci]', '[npm, test]'],
+  ['pnpm-lock.yaml', '[pnpm, install, --frozen-lockfile]', '[pnpm, test]'],
+  ['yarn.lock', '[yarn, install, --frozen-lockfile]', '[yarn, test]'],
+  ['yarn.lock .yarnrc.yml', '[yarn, install, --immutable]', '[yarn, test]'],
+  ['uv.lock requirements.txt', '[uv, sync, --locked]', '[uv, run, pytest, -q]'],
+  [
+    'requirements.txt',
+    "'python3 -m venv .venv && .venv/bin/pip install -r requirements.txt']",
+    ".venv/bin/pytest -q']",
+  ],
+  ['Cargo.lock', '[cargo, fetch, --locked]', '[cargo, test, --locked]'],
+  ['go.sum', '[go, mod, download]', '[go, test, ./...]'],
+  ['Cargo.lock npm-shrinkwrap.json', two, "[sh, -c, 'npm test && cargo test --locked']"],
+])('for a project with %s the team sets up its folders', async (locks, setup, check) => {
+  for (const lock of locks.split(' ')) writeFileSync(join(project, lock), '')
+  install('claude', 'codex')
+  const { out } = await init()
+  expect(out).toContain('parley.yaml: written, with claude and codex, and `setup: [')
+  expect(read('parley.yaml')).toMatch(/^setup: \[/m)
+  expect(read('parley.yaml')).toContain(setup)
+  expect(read('parley.yaml')).toContain(check)
+  const team = readTeamFile(read('parley.yaml'), 'parley.yaml')
+  expect(team.agents.claude?.setup?.run).toEqual((JSON.parse((await init('--json')).out) as { setup: string[] }).setup)
+})
+
+test('a team file without a setup is left as it is, and the setup is offered', async () => {
+  writeFileSync(join(project, 'parley.yaml'), 'mine')
+  writeFileSync(join(project, 'go.sum'), '')
+  expect((await init()).out).toContain('left unchanged; `setup: [go, mod, download]` in it would install what go.sum')
+  expect(read('parley.yaml')).toBe('mine')
 })
 
 test('what a person wrote stays, outside the markers and in the team file', async () => {

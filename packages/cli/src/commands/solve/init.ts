@@ -9,6 +9,7 @@ import { print } from '../../output.ts'
 import { TEAM_FILE } from '../words.ts'
 import { AGENT_NOTES } from './agent-notes.ts'
 import { withSection } from './markers.ts'
+import { type ProjectSetup, projectSetup, yamlList } from './package-managers.ts'
 import { teamTemplate } from './team-template.ts'
 
 interface Done {
@@ -18,7 +19,7 @@ interface Done {
 }
 
 export default command({
-  about: `Writes ${TEAM_FILE} for the agents found on PATH, and a marked section in AGENTS.md (and in CLAUDE.md if it exists). Nothing that a person wrote is changed; it is safe to repeat.`,
+  about: `Writes ${TEAM_FILE} for the agents found on PATH and the lock files of the project, and a marked section in AGENTS.md (and in CLAUDE.md if it exists). Nothing that a person wrote is changed; it is safe to repeat.`,
   args: [{ name: 'FOLDER', summary: 'The project (default: this folder)', optional: true, complete: 'folder' }],
   examples: [
     ['parley init', 'in the folder of a project'],
@@ -34,11 +35,16 @@ export default command({
     }
     const { readyHere } = await import('@parley/node')
     const agents = readyHere({ path: context.env.PATH ?? '', pinned: () => false, functions: {} })
-    const done = [writeTeam(folder, agents), ...noteFiles(folder).map(file => writeNotes(folder, file))]
-    print(context, { folder, agents, files: done.map(({ file, did }) => ({ file, did })) }, () => [
-      ...done.map(({ file, text }) => `${file}: ${text}`),
-      ...(context.global.quiet ? [] : ['', ...nextLines(folder, agents)]),
-    ])
+    const found = projectSetup(folder)
+    const done = [writeTeam(folder, agents, found), ...noteFiles(folder).map(file => writeNotes(folder, file))]
+    print(
+      context,
+      { folder, agents, ...(found && { setup: found.setup }), files: done.map(({ file, did }) => ({ file, did })) },
+      () => [
+        ...done.map(({ file, text }) => `${file}: ${text}`),
+        ...(context.global.quiet ? [] : ['', ...nextLines(folder, agents)]),
+      ],
+    )
   },
 })
 
@@ -58,13 +64,19 @@ function isWithoutCommit(folder: string): boolean {
   return git('rev-parse', '--git-dir') === 0 && git('rev-parse', '--verify', '--quiet', 'HEAD') === 1
 }
 
-function writeTeam(folder: string, agents: readonly string[]): Done {
+function writeTeam(folder: string, agents: readonly string[], found: ProjectSetup | undefined): Done {
   const path = join(folder, TEAM_FILE)
-  if (existsSync(path)) return { file: TEAM_FILE, did: 'kept', text: 'exists; left unchanged' }
-  write(path, teamTemplate(agents, basename(folder)), 'wx')
+  if (existsSync(path)) {
+    const lacks = found && !/^ *setup:/m.test(readFileSync(path, 'utf8'))
+    const offer = lacks
+      ? `; \`setup: ${yamlList(found.setup)}\` in it would install what ${found.locks.join(' and ')} names`
+      : ''
+    return { file: TEAM_FILE, did: 'kept', text: `exists; left unchanged${offer}` }
+  }
+  write(path, teamTemplate(agents, basename(folder), found), 'wx')
   const who =
     agents.length > 0
-      ? `with ${agents.slice(0, 2).join(' and ')}`
+      ? `with ${agents.slice(0, 2).join(' and ')}${found ? `, and \`setup: ${yamlList(found.setup)}\`` : ''}`
       : 'with plain commands as an example, since no known agent was found on PATH'
   return { file: TEAM_FILE, did: 'written', text: `written, ${who}` }
 }

@@ -10,7 +10,7 @@ import { askPeer } from '../../live/ask.ts'
 import { attend } from '../../live/attend.ts'
 import type { Input, NodeClient } from '../../node/client.ts'
 import { isOver, type RunView } from '../../node/views.ts'
-import { print, remark } from '../../output.ts'
+import { isAttended, print, remark } from '../../output.ts'
 import { shortId } from '../../render/format.ts'
 import { oneLine } from '../../render/text.ts'
 import { readTextFile, TEAM_FILE } from '../words.ts'
@@ -165,7 +165,9 @@ export async function start(context: Context, { detach, team: read, ...input }: 
   const { startEnvironment } = await import('@parley/node')
   const environment = startEnvironment(context.env, { team: read?.team })
   const sent = read && { team: { file: read.file, text: read.text } }
-  const { run, warnings } = await api.solve.start({ ...input, ...sent, environment })
+  // A plan that is asked about here waits for the answer, whatever becomes of this terminal.
+  const attended = (isAttended(context) && !detach && !input.approved) || undefined
+  const { run, warnings } = await api.solve.start({ ...input, ...sent, attended, environment })
   for (const each of warnings) remark(context, `${context.terminal.paint('warning', 'warning:')} ${oneLine(each)}`)
   if (detach) {
     const view = await begun(context, api, run)

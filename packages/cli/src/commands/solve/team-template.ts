@@ -1,4 +1,5 @@
 // The team file that `parley init` writes: for the agents on PATH, or a working example of plain commands.
+import { type ProjectSetup, yamlList } from './package-managers.ts'
 
 const HEAD = (name: string, description: string) => `# A team for \`parley solve "…"\` and \`parley run parley.yaml\`.
 # Every field is explained in docs/guide/team-files.md of Parley.
@@ -17,11 +18,21 @@ limits:
   # timeout: 1h      # of the whole run
 `
 
-export function teamTemplate(agents: readonly string[], folder: string): string {
+/** What is run in a folder before anybody works there, and what comes along. */
+function folders(found: ProjectSetup | undefined): string {
+  if (!found) return '\n# setup: [make, deps]         # run once in every folder, before anybody works there\n'
+  return `
+# Run once in every folder before anybody works there, since folders hold committed files only: for ${found.locks.join(' and ')}.
+setup: ${yamlList(found.setup)}
+# carry: [.env.test]           # ignored files that agents may have, as copies
+`
+}
+
+export function teamTemplate(agents: readonly string[], folder: string, found?: ProjectSetup): string {
   const name = teamName(folder)
   const [first, second] = agents
   if (first === undefined) return exampleTeam(name)
-  return second === undefined ? soloTeam(name, first) : pairTeam(name, first, second)
+  return second === undefined ? soloTeam(name, first, found) : pairTeam(name, first, second, found)
 }
 
 /** A folder's name as the name of a team: \`[a-z0-9][a-z0-9-]{0,63}\`. */
@@ -36,14 +47,14 @@ export function teamName(folder: string): string {
   return plain === '' ? 'team' : plain
 }
 
-function soloTeam(name: string, agent: string): string {
+function soloTeam(name: string, agent: string, found: ProjectSetup | undefined): string {
   return `${HEAD(name, 'Solves what it is asked for')}
 agents:
   ${agent}:
     preset: ${agent}
     # model: name-of-a-model
     timeout: 30m
-${TAIL}
+${folders(found)}${TAIL}
 # Without a plan the one agent gets the intent as its one task. With a plan there can be several tasks and agents:
 #
 # plan:
@@ -52,11 +63,15 @@ ${TAIL}
 #     agent: ${agent}
 #     prompt: '{intent}'
 #     paths: [src/**]            # what it may change
-#     check: [npm, test]         # must exit 0 before the work is accepted
+#     check: ${checkOf(found)}         # must exit 0 before the work is accepted
 `
 }
 
-function pairTeam(name: string, writer: string, reviewer: string): string {
+function checkOf(found: ProjectSetup | undefined): string {
+  return yamlList(found?.check ?? ['npm', 'test'])
+}
+
+function pairTeam(name: string, writer: string, reviewer: string, found: ProjectSetup | undefined): string {
   return `${HEAD(name, 'Solves what it is asked for, with a second pair of eyes')}
 agents:
   ${writer}:
@@ -65,14 +80,14 @@ agents:
     timeout: 30m
   ${reviewer}:
     preset: ${reviewer}
-${TAIL}
+${folders(found)}${TAIL}
 plan:
   - id: work
     title: Do what was asked
     agent: ${writer}
     prompt: '{intent}'
     # paths: [src/**]          # what it may change; everything if left out
-    # check: [npm, test]       # must exit 0 before the work is accepted
+    # check: ${checkOf(found)}       # must exit 0 before the work is accepted
     review:
       by: ${reviewer}
       prompt: Does this do what was asked, completely and simply? Is it tested?

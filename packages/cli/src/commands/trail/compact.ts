@@ -10,7 +10,7 @@ import { RUN } from '../words.ts'
 export default command({
   about:
     'A node does this automatically some time after a run ends (`trail.compact` in config.yaml). Nothing is deleted: details move to the cold tier, the rest to files of the run, and all of it is read and verified as before. What was moved is recorded on the trail (trail_compacted). The exit code is 1 if a run could not be moved; it then stays where it is.',
-  args: [{ ...RUN, summary: 'A run: its id, a unique prefix of it, or last (default: every finished run)' }],
+  args: [{ ...RUN, summary: 'A run: its id, a part of it as lists show it, or last (default: every finished run)' }],
   examples: [
     ['parley trail compact', 'all of them'],
     ['parley trail compact last', 'one'],

@@ -27,7 +27,7 @@ export default command({
   },
   examples: [
     ['parley trail export last --output run.parley', 'to a file, which must not exist yet'],
-    ['parley trail export run_01m7 --no-content -o run.parley', 'the record without texts and results'],
+    ['parley trail export run_k3f9qz --no-content -o run.parley', 'the record without texts and results'],
     ['parley trail export --format jsonl | jq .event_type', 'for programs'],
   ],
   async run(context, { flags, words }) {

@@ -18,7 +18,7 @@ export default command({
   },
   examples: [
     ['parley trail follow', 'the newest run, until Ctrl-C or its end'],
-    ['parley trail follow run_01m7 --after 120 --json', 'one JSON line per entry, from a known position on'],
+    ['parley trail follow run_k3f9qz --after 120 --json', 'one JSON line per entry, from a known position on'],
   ],
   async run(context, { flags, words }) {
     const filter = filterOf(flags)

@@ -8,12 +8,12 @@ import { oneLine, wrap } from '../../render/text.ts'
 export default command({
   about: 'Each step is checked again from what is stored. The exit code is 1 if one fails or is missing.',
   args: [
-    { name: 'RUN', summary: 'A run: its id, a unique prefix of it, or last' },
+    { name: 'RUN', summary: 'A run: its id, a part of it as lists show it, or last' },
     { name: 'ENTRY', summary: 'The number of an entry, as `parley trail query` shows it, or its id' },
   ],
   examples: [
     ['parley trail proof last 17', 'the entry with this number'],
-    ['parley trail proof run_01m7 17 --json', 'for a program'],
+    ['parley trail proof run_k3f9qz 17 --json', 'for a program'],
   ],
   async run(context, { words }) {
     const [run = '', entry = ''] = words

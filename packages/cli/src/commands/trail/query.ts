@@ -5,6 +5,7 @@ import { drawing, print, remark } from '../../output.ts'
 import { entryLines } from '../../render/trail.ts'
 import { LAST, limitOf, RUN } from '../words.ts'
 import { FILTER_FLAGS, filterOf } from './filter.ts'
+import { namesIn } from './names.ts'
 
 export default command({
   args: [RUN],
@@ -16,7 +17,7 @@ export default command({
   },
   examples: [
     ['parley trail query', 'the beginning of the newest run'],
-    ['parley trail query run_01m7 --type workspace_state_changed --newest', 'what changed last'],
+    ['parley trail query run_k3f9qz --type workspace_state_changed --newest', 'what changed last'],
   ],
   async run(context, { flags, words }) {
     const filter = filterOf(flags)
@@ -28,7 +29,10 @@ export default command({
       order: flags.newest ? 'descending' : undefined,
       limit,
     })
-    print(context, page, () => (page.entries.length > 0 ? entryLines(page.entries, drawing(context)) : ['No entries.']))
+    const names = context.global.json ? undefined : await namesIn(context.api, page.run)
+    print(context, page, () =>
+      page.entries.length > 0 ? entryLines(page.entries, drawing(context), names) : ['No entries.'],
+    )
     if (page.more) remark(context, `There are more: --after ${page.cursor}`)
   },
 })

@@ -7,7 +7,7 @@ import { aborted, fakeNode, following } from '../../testing/fake-node.ts'
 import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
 import { FakeTerminal } from '../../testing/terminal.ts'
-import { at, entryView, runView } from '../../testing/views.ts'
+import { at, entryView, runView, stepView, taskView } from '../../testing/views.ts'
 
 let folder: string
 beforeEach(() => {
@@ -33,7 +33,12 @@ test('trail query passes filters on and shows what fits', async () => {
       limit: 256,
     },
   ])
-  expect(out).toBe('7  00:00:07.000  writer  workspace_created  role=worker tries=2 ws_01m7cccccc\n')
+  expect(out).toBe('7  00:00:07.000  writer  workspace_created  role=worker tries=2 ws_cccccc\n')
+  const named = fakeNode({
+    '/trail/query': { run: one, entries: [entryView(7)], more: false, cursor: 7 },
+    '/runs/show': runView({ tasks: [taskView('scan', { steps: [stepView()] })] }),
+  })
+  expect((await parley(['trail', 'query'], { node: named })).out).toContain('tries=2 scan (writer#1)\n')
   expect(err).toBe('There are more: --after 7\n')
 })
 
@@ -83,7 +88,7 @@ test('on a narrow terminal the facts of an entry stand below it, what changed fi
   const { out } = await parley(['trail', 'query'], { node })
   expect(out.split('\n')).toEqual([
     '5  00:00:05.000  writer  workspace_state_changed',
-    '      idle → active initiator=coordinator trigger=agent_started ws_01m7cccccc',
+    '      idle → active initiator=coordinator trigger=agent_started ws_cccccc',
     '',
   ])
 })
@@ -164,8 +169,8 @@ test('trail verify ends with 1 where something is damaged, and names it', async 
   // The first finding of each run, and a count: where the damage begins is what a person needs.
   expect(damaged.out.split('\n').slice(0, 3)).toEqual([
     'unreadable segment 1 at 5 (and 1 more place)',
-    'edited run_01m7aaaaaa: entry 29 does not match its hash (and 33 more findings)',
-    'edited run_01m7bbbbbb: entry 29 does not match its hash',
+    'edited run_aaaaaa: entry 29 does not match its hash (and 33 more findings)',
+    'edited run_bbbbbb: entry 29 does not match its hash',
   ])
   expect(damaged.out).toContain('Damaged: 2 runs of 2')
   expect(damaged.out).toContain('All findings: --json.')

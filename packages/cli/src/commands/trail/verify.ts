@@ -17,7 +17,7 @@ import { headOf, KEY_FLAGS, type KeyValues, keysOf } from './trusted-keys.ts'
 export default command({
   about:
     'If something was altered or lost, the first damaged entry of each run is shown and the exit code is 1. Nothing is repaired. With --file an exported run is verified, without a node or a profile; give a key that you trust with --key, otherwise its author is not proven. With --cold a copy of the cold tier is verified in the same way; if it holds imported runs, also give a key of their authors.',
-  args: [{ ...RUN, summary: 'A run: its id, a unique prefix of it, or last (default: all runs)' }],
+  args: [{ ...RUN, summary: 'A run: its id, a part of it as lists show it, or last (default: all runs)' }],
   flags: {
     file: { value: 'FILE', complete: 'file', summary: 'An exported run instead of the record' },
     cold: {
@@ -81,10 +81,24 @@ async function verifyFile(
     heads: heads.map(head => ({ ...head, run: head.run as never })),
   })
   const { paint } = context.terminal
-  print(context, report, () => fileReportLines(report, paint))
+  // Signatures of strangers look like damage: held against its own keys, the file tells which it is.
+  const alone = report.sound || keys.length === 0 ? undefined : await verifyExportFile(file)
+  const undamaged = report.sound || alone?.sound === true
+  print(context, { ...report, undamaged }, () =>
+    undamaged && !report.sound ? untrustedLines(report, paint) : fileReportLines(report, paint),
+  )
   // On stderr, so that a pipe does not hide it: silence would be taken for proof.
   if (!context.global.json) for (const line of unprovenLines(report, paint)) context.terminal.err(`${line}\n`)
-  return report.sound ? EXIT.done : EXIT.failed
+  if (report.sound) return EXIT.done
+  return undamaged ? EXIT.refused : EXIT.failed
+}
+
+function untrustedLines({ run, signers }: ExportReport, paint: Paint): readonly string[] {
+  return [
+    `${paint('bad', 'Not trusted:')} ${run} is undamaged, but nobody whose key you gave has made it.`,
+    ...signers.map(({ fingerprint, entries }) => `signed    ${plural(entries, 'entry', 'entries')} by ${fingerprint}`),
+    "Compare this with the author's `parley trail keys` over another channel, and give that key with --key.",
+  ]
 }
 
 function fileReportLines(report: ExportReport, paint: Paint): readonly string[] {

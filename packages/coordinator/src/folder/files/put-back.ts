@@ -26,7 +26,7 @@ export async function putBack(contents: Contents, tree: Tree, { remove, restore,
 }
 
 /** Whether every folder on the way is a real one: through a link somebody else's file would be removed. */
-async function isReached(folder: string, name: string): Promise<boolean> {
+export async function isReached(folder: string, name: string): Promise<boolean> {
   for (const each of foldersOf(name)) {
     const found = await lstat(below(folder, each)).catch(() => undefined)
     if (found !== undefined && !found.isDirectory()) return false

@@ -8,9 +8,17 @@ export interface SizedFile {
   readonly bytes: number
 }
 
+interface Sized {
+  readonly code: string
+  readonly of: string
+  readonly more: boolean
+  readonly advice?: string
+}
+
 /** Refuses more files or bytes than the limits allow. `more` means that the list is not complete. */
-export function requireSize(files: readonly SizedFile[], what: { code: string; of: string; more: boolean }): void {
+export function requireSize(files: readonly SizedFile[], what: Sized): void {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+  const { advice = 'List what is not needed in a .gitignore file there, then try again.' } = what
   const tooMany = files.length > folderLimits.files || what.more
   if (!tooMany && bytes <= folderLimits.bytes) return
   const folders = largestFolders(files, tooMany ? 'files' : 'bytes')
@@ -19,11 +27,9 @@ export function requireSize(files: readonly SizedFile[], what: { code: string; o
     : `${megabytes(bytes)}, and ${megabytes(folderLimits.bytes)} are the limit`
   const names = folders.map(each => `${nameText(each.folder)}/ (${each.files} files, ${megabytes(each.bytes)})`)
   const largest = names.length === 0 ? '' : ` The largest folders are ${names.join(', ')}.`
-  throw new ParleyError(
-    what.code,
-    `${what.of} ${tooMany ? 'has' : 'holds'} ${size}.${largest} List what is not needed in a .gitignore file there, then try again.`,
-    { details: { files: files.length, bytes, folders: folders.map(each => nameText(each.folder)) } },
-  )
+  throw new ParleyError(what.code, `${what.of} ${tooMany ? 'has' : 'holds'} ${size}.${largest} ${advice}`, {
+    details: { files: files.length, bytes, folders: folders.map(each => nameText(each.folder)) },
+  })
 }
 
 function megabytes(bytes: number): string {

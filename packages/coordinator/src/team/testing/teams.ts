@@ -43,12 +43,16 @@ agents:
     timeout: 5m
     max_output: 1MiB
     slots: 2
+    setup: []
+    carry: [.env]
 limits:
   concurrency: 8
   attempts: 3
   timeout: 1h30m
   budget: { tokens: 1000000, cost: 12.5 }
   breakers: { no_progress: 5 }
+setup: { run: [npm, ci], timeout: 10m, pass: [NPM_TOKEN] }
+carry: ['fixtures/large/**']
 approval: none
 gates:
   preset: supervised

@@ -30,6 +30,8 @@ interface OverlapOptions {
 
 interface AcceptOptions extends BeginOptions, OverlapOptions {
   readonly result?: unknown
+  /** No gate stands before a deliverable that changes no file. */
+  readonly ungatedIfEmpty?: boolean
 }
 
 interface SalvageOptions {

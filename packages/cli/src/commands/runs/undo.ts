@@ -1,0 +1,36 @@
+// `parley undo`: takes a result back that `parley apply` took over.
+import { command } from '../../command.ts'
+import { SLOW } from '../../limits.ts'
+import type { UndoneView } from '../../node/views.ts'
+import { print } from '../../output.ts'
+import { plural, shortHash, shortId } from '../../render/format.ts'
+import { oneLine } from '../../render/text.ts'
+
+export default command({
+  about:
+    'Moves the branch back to where it was before `parley apply`, as long as that commit is its newest and was not pushed. Otherwise a new commit takes the changes back. What you have changed since stays.',
+  args: [{ name: 'RUN', summary: 'A run that was applied (default: the one that was applied last)', optional: true }],
+  flags: { 'dry-run': { summary: 'Only say what would be done' } },
+  examples: [
+    ['parley undo', 'what was applied last'],
+    ['parley undo run_k3f9qz', 'the result of this run'],
+  ],
+  async run(context, { flags, words }) {
+    const dry = flags['dry-run']
+    const done = await context.api.results.undo({ run: words[0], folder: context.cwd, check: dry }, SLOW)
+    print(context, done, () => [outcome(done, dry)])
+  },
+})
+
+function outcome({ run, how, branch, to, already, files }: UndoneView, dry: boolean): string {
+  const id = shortId(run)
+  if (already) return `${id} was taken back already; nothing was changed.`
+  const where = branch === undefined ? 'What is checked out' : oneLine(branch)
+  const what = plural(files.length, 'file')
+  if (how === 'files') return `${dry ? 'Would unstage' : 'Unstaged'} the changes of ${id}: ${what}.`
+  if (how === 'back')
+    return `${dry ? 'Would take back' : 'Took back'} ${id}: ${where} ${dry ? 'would be' : 'is'} at ${shortHash(to)} again, ${what}.`
+  return dry
+    ? `Would take back ${id} by a new commit on ${where}: ${what}.`
+    : `Took back ${id} by a new commit on ${where}, ${shortHash(to)}: ${what}.`
+}

@@ -1,0 +1,357 @@
+// A person at a terminal stays with a run: its tasks stay in view, and what waits is asked below them until it is
+// answered, here or elsewhere. Ctrl-C asks what shall become of the run.
+import type { Team } from '@parley/node'
+import type { Context } from '../command.ts'
+import { asFailure } from '../failure.ts'
+import type { Key } from '../keyboard.ts'
+import { cliLimits } from '../limits.ts'
+import type { NodeClient } from '../node/client.ts'
+import { type GateView, isOver, type RunView } from '../node/views.ts'
+import { drawing } from '../output.ts'
+import { shortId, shortIds } from '../render/format.ts'
+import { liveFrame } from '../render/live.ts'
+import { planDetails, planLines, warningLines } from '../render/plan.ts'
+import { gateLines } from '../render/show.ts'
+import type { Drawing } from '../render/tasks.ts'
+import { oneLine, wrap } from '../render/text.ts'
+import { gateKey, leftHeld, steadyViews } from './follow.ts'
+import { answerGate, type GateAnswer, type GateChoice, gateDetails, gatePrompt, untilLines } from './gate.ts'
+import { type GateWork, gateWork } from './gate-work.ts'
+import { type Notify, notifier } from './notify.ts'
+import { type Option, Prompt } from './prompt.ts'
+import { Screen } from './screen.ts'
+
+export interface AttendOptions {
+  /** The person has agreed already: approve a waiting plan. */
+  readonly yes?: boolean
+  /** Leave gates to others. */
+  readonly watch?: boolean
+  readonly team?: Team
+  readonly told?: readonly string[]
+}
+
+export type Attended =
+  | { readonly kind: 'over'; readonly view: RunView }
+  | { readonly kind: 'left'; readonly view: RunView | undefined }
+
+export function isPlan({ type }: GateView, { tasks }: RunView): boolean {
+  return type === 'task_approval' && tasks.every(({ attempt }) => attempt === 0)
+}
+
+type Leaving = 'leave' | 'abort' | 'stay'
+
+type AskedGate = {
+  readonly about: 'gate'
+  gate: GateView
+  readonly prompt: Prompt<GateAnswer>
+  readonly work?: GateWork
+}
+type Asked = AskedGate | { readonly about: 'leaving'; readonly prompt: Prompt<Leaving> }
+
+export class Attendance {
+  readonly #context: Context
+  #api: NodeClient
+  readonly #run: string
+  readonly #options: AttendOptions
+  readonly #screen: Screen
+  readonly #stop = new AbortController()
+  /** Gates that are not asked about again. */
+  readonly #passed = new Set<string>()
+  /** Gates that were answered here; the views may lag behind. */
+  readonly #answeredHere = new Set<string>()
+  readonly #told: Set<string>
+  #view: RunView | undefined
+  #notify: Notify = () => undefined
+  #asked: Asked | undefined
+  /** Until when keys are not yet answers. */
+  #settled = 0
+  #begun = false
+  #hasAsked = false
+  #busy = false
+
+  constructor(context: Context, api: NodeClient, run: string, options: AttendOptions) {
+    this.#context = context
+    this.#api = api
+    this.#run = run
+    this.#options = options
+    this.#told = new Set(options.told)
+    this.#screen = new Screen(context.terminal, context.clock, () => this.#frame())
+  }
+
+  async stay(): Promise<Attended> {
+    const { terminal } = this.#context
+    this.#notify = await notifier(this.#context, this.#api)
+    using _keys = await terminal.keys(key => this.#press(key))
+    const undo = [
+      terminal.onResize(() => this.#screen.changed()),
+      terminal.onInterrupt(() => this.#press({ name: 'ctrl-c', text: '', pasted: false })),
+    ]
+    try {
+      const views = steadyViews(this.#context, this.#api, this.#run, this.#stop.signal, {
+        tell: line => this.#say([line]),
+        connected: api => {
+          this.#api = api
+        },
+      })
+      for await (const view of views) {
+        this.#see(view)
+        if (isOver(view.state)) break
+      }
+    } catch (thrown) {
+      throw this.#view?.machine ? leftHeld(this.#view.machine, thrown) : thrown
+    } finally {
+      for (const each of undo) each()
+      this.#asked = undefined
+      if (this.#view && !this.#context.global.quiet) this.#screen.finish()
+      else this.#screen.clear()
+    }
+    const view = this.#view
+    return view && isOver(view.state) ? { kind: 'over', view } : { kind: 'left', view }
+  }
+
+  #see(view: RunView): void {
+    const before = this.#view
+    this.#view = view
+    if (before) this.#note(before, view)
+    this.#warn(view)
+    const asked = this.#asked
+    if (isOver(view.state)) this.#asked = undefined
+    else if (asked?.about === 'gate') {
+      const now = view.gates.find(({ id, since }) => id === asked.gate.id && since === asked.gate.since)
+      if (now) asked.gate = now
+      else {
+        this.#asked = undefined
+        this.#say([`Answered elsewhere: ${oneLine(asked.gate.question)}`])
+      }
+    }
+    this.#next()
+    if (!this.#begun) this.#screen.tick()
+    this.#begun = true
+    this.#screen.changed()
+  }
+
+  /** What is new to somebody who looks elsewhere. */
+  #note(before: RunView, view: RunView): void {
+    const id = shortId(this.#run)
+    if (isOver(view.state)) this.#notify(`${id} has ended: ${view.state}.`)
+    else if (view.gates.some(({ id: gate }) => !before.gates.some(each => each.id === gate)))
+      this.#notify(`${id} waits for your answer.`)
+  }
+
+  #warn(view: RunView): void {
+    const fresh = view.warnings.filter(each => !this.#told.has(each))
+    for (const each of fresh) this.#told.add(each)
+    if (fresh.length > 0) this.#say(warningLines({ warnings: fresh }, this.#context.terminal.paint))
+  }
+
+  #say(lines: readonly string[]): void {
+    const { columns } = this.#context.terminal
+    if (!this.#context.global.quiet) this.#screen.above(lines.flatMap(line => wrap(line, columns)))
+  }
+
+  /** What is asked next, if nothing is being asked. */
+  #next(): void {
+    const view = this.#view
+    if (!view || this.#asked || this.#busy || this.#options.watch || isOver(view.state)) return
+    const [gate] = this.#open
+    if (!gate) return
+    const alike = () => this.#open.filter(({ type }) => type === gate.type)
+    if (!isPlan(gate, view)) {
+      const work = gateWork(this.#api, gate, () => this.#screen.changed())
+      const asked: AskedGate = { about: 'gate', gate, work, prompt: gatePrompt(gate, alike, () => asked.gate, work) }
+      this.#ask(asked)
+    } else if (this.#options.yes) void this.#answer(alike(), { decision: 'approve' })
+    else this.#ask({ about: 'gate', gate, prompt: this.#planPrompt(alike) })
+  }
+
+  /** What waits and was not passed over. */
+  get #open(): readonly GateView[] {
+    const view = this.#view
+    const open = view?.gates.filter(each => !this.#passed.has(gateKey(each, view))) ?? []
+    return open.filter(each => !this.#answeredHere.has(onceKey(each)))
+  }
+
+  #ask(asked: Asked): void {
+    this.#asked = asked
+    const { clock } = this.#context
+    // Whoever is typing may mean what was asked before.
+    if (this.#hasAsked) this.#settled = clock.now() + cliLimits.settleMs * 1000
+    this.#hasAsked = true
+    this.#screen.now()
+  }
+
+  /** One question covers the plan; each of its tasks is answered. */
+  #planPrompt(gates: () => readonly GateView[]): Prompt<GateAnswer> {
+    const answer = (choice: GateChoice): GateAnswer => ({ kind: 'answer', gates: gates(), choice })
+    const about = (drawn: Drawing) => {
+      const until = this.#asked?.about === 'gate' ? untilLines(this.#asked.gate, drawn) : []
+      const plan = planLines(this.#view!, drawn).map(line => drawn.paint('quiet', line))
+      return [...plan, drawn.paint('strong', 'Start?'), ...until]
+    }
+    return new Prompt<GateAnswer>(about, () => [
+      {
+        key: 'y',
+        label: 'start',
+        help: 'all its tasks are approved',
+        gives: { answer: answer({ decision: 'approve' }) },
+      },
+      {
+        key: 'n',
+        label: 'cancel',
+        help: 'the run ends, and nothing has started',
+        gives: { answer: answer({ decision: 'reject', reason: 'rejected at the terminal' }) },
+      },
+      { key: 'd', label: 'details', help: 'every task in full', gives: { answer: { kind: 'details' } } },
+    ])
+  }
+
+  #leavingPrompt(): Prompt<Leaving> {
+    const view = this.#view
+    const [gate] = view?.gates ?? []
+    const plan = view !== undefined && gate !== undefined && isPlan(gate, view)
+    const stay: Option<Leaving> = { key: 'b', label: 'back', help: 'stays here', gives: { answer: 'stay' } }
+    if (plan) {
+      const about = (drawn: Drawing) => [
+        ...wrap('Cancel it, or leave it waiting?', drawn.width).map(line => drawn.paint('strong', line)),
+        ...untilLines(gate, drawn),
+      ]
+      return new Prompt<Leaving>(about, () => [
+        { key: 'c', label: 'cancel', help: 'the run ends, and nothing has started', gives: { answer: 'abort' } },
+        { key: 'w', label: 'leave it waiting', help: 'answer it later: `parley inbox`', gives: { answer: 'leave' } },
+        stay,
+      ])
+    }
+    const about = (drawn: Drawing) =>
+      wrap(`Leave ${shortId(this.#run)} running, or end it?`, drawn.width).map(line => drawn.paint('strong', line))
+    return new Prompt<Leaving>(about, () => [
+      { key: 'l', label: 'leave it running', help: 'it continues without this terminal', gives: { answer: 'leave' } },
+      { key: 'a', label: 'abort it', help: 'its work ends; what has been merged is kept', gives: { answer: 'abort' } },
+      stay,
+    ])
+  }
+
+  #press(key: Key): void {
+    if (this.#busy && key.name !== 'ctrl-c') return
+    const asked = this.#asked
+    if (key.name === 'end') this.#leave()
+    else if (key.name === 'ctrl-c' && !asked?.prompt.typing) this.#interrupted()
+    else if (!asked) this.#watching(key)
+    else if (this.#context.clock.now() < this.#settled && !asked.prompt.typing) asked.prompt.tooEarly()
+    else if (asked.about === 'gate') {
+      const outcome = asked.prompt.press(key)
+      if (outcome) this.#answered(asked.gate, outcome.answer)
+    } else {
+      const outcome = asked.prompt.press(key)
+      if (outcome) this.#left(outcome.answer)
+    }
+    this.#screen.now()
+  }
+
+  #watching({ name }: Key): void {
+    if (name === 'q') this.#interrupted()
+  }
+
+  /** A second Ctrl-C leaves at once. */
+  #interrupted(): void {
+    if (this.#busy || this.#asked?.about === 'leaving' || !this.#view) this.#leave()
+    else {
+      this.#asked = { about: 'leaving', prompt: this.#leavingPrompt() }
+      this.#settled = 0
+    }
+  }
+
+  #leave(): void {
+    this.#stop.abort()
+  }
+
+  #left(what: Leaving): void {
+    this.#asked = undefined
+    if (what === 'leave') this.#leave()
+    else if (what === 'stay') this.#next()
+    else void this.#act(() => this.#api.runs.abort({ run: this.#run, reason: 'aborted at the terminal' }))
+  }
+
+  #answered(gate: GateView, answer: GateAnswer): void {
+    const view = this.#view!
+    const drawn = drawing(this.#context)
+    const short = shortIds(view.gates.map(({ id }) => id))
+    const work = this.#asked?.about === 'gate' ? this.#asked.work?.() : undefined
+    switch (answer.kind) {
+      case 'details':
+        this.#screen.above(
+          isPlan(gate, view)
+            ? ['', ...planDetails(view, this.#options.team, drawn)]
+            : gateDetails(gate, short, drawn, work),
+        )
+        return
+      case 'later':
+        this.#pass([gate])
+        this.#say(gateLines(gate, drawn, short))
+        return
+      case 'answer':
+        void this.#answer(answer.gates, answer.choice)
+    }
+  }
+
+  #pass(gates: readonly GateView[]): void {
+    for (const each of gates) this.#passed.add(gateKey(each, this.#view!))
+    this.#asked = undefined
+    this.#next()
+  }
+
+  async #answer(gates: readonly GateView[], choice: GateChoice): Promise<void> {
+    this.#busy = true
+    for (const each of gates) this.#answeredHere.add(onceKey(each))
+    this.#asked = undefined
+    await this.#act(async () => {
+      for (const each of gates) {
+        try {
+          await answerGate(this.#api, each, choice)
+        } catch (thrown) {
+          // It is asked again, unless it is gone: the first answer counts.
+          if (!GONE.has(asFailure(thrown).code)) this.#answeredHere.delete(onceKey(each))
+          throw thrown
+        }
+      }
+    })
+  }
+
+  /** What a person does here; a refusal is told, and the next views show what is left. */
+  async #act(act: () => Promise<unknown>): Promise<void> {
+    this.#busy = true
+    try {
+      await this.#screen.aside(act)
+    } catch (thrown) {
+      const { code, message } = asFailure(thrown)
+      this.#say([GONE.has(code) ? 'Somebody else has already answered.' : message])
+    } finally {
+      this.#busy = false
+      this.#next()
+      this.#screen.now()
+    }
+  }
+
+  #frame(): readonly string[] {
+    const view = this.#view
+    if (!view) return []
+    const { terminal, global } = this.#context
+    const drawn = drawing(this.#context)
+    const height = Math.max(3, terminal.rows - 1)
+    const room = global.quiet ? height : Math.max(3, height - LEAST_TREE)
+    const asked = this.#asked?.prompt.lines(drawn, room) ?? []
+    if (global.quiet) return asked
+    const gap = asked.length > 0 && height - asked.length > LEAST_TREE + 1 ? [''] : []
+    const tree = liveFrame(view, { ...drawn, height: Math.max(1, height - asked.length - gap.length) })
+    return [...tree.slice(0, height - asked.length), ...gap, ...asked]
+  }
+}
+
+const GONE: ReadonlySet<string> = new Set(['invalid_state', 'not_found'])
+
+/** A second question of a task has the same gate but a new time. */
+function onceKey({ id, since }: GateView): string {
+  return `${id} ${since}`
+}
+
+/** Lines that the tasks keep while something is asked. */
+const LEAST_TREE = 4

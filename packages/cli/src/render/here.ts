@@ -1,0 +1,97 @@
+// Where you are: what waits, what is at work, and what to do next.
+import type { GateView, MachineView, RunSummaryView } from '../node/views.ts'
+import { shortId, shortIds } from './format.ts'
+import { heldLine } from './machine.ts'
+import { runsTable } from './runs.ts'
+import type { Drawing } from './tasks.ts'
+import { cut, oneLine, wrap } from './text.ts'
+import { fallbackText } from './waiting.ts'
+
+/** What `parley` alone says, for programs as well. */
+export interface Here {
+  readonly node: 'running' | 'not running' | 'unreachable'
+  /** Why it cannot be reached. */
+  readonly problem?: string
+  /** The nearest above the working folder; null for none. */
+  readonly team_file: string | null
+  readonly repository: string | null
+  readonly waiting: readonly GateView[]
+  readonly at_work: readonly RunSummaryView[]
+  readonly last: RunSummaryView | null
+  readonly machine: MachineView | null
+}
+
+export function hereLines(here: Here, drawing: Drawing): readonly string[] {
+  const { paint, width } = drawing
+  const { waiting, at_work, last, machine } = here
+  const part = (title: string, lines: readonly string[]) =>
+    lines.length > 0 ? [paint('strong', title), ...lines, ''] : []
+  return [
+    ...(machine ? [heldLine(machine, drawing, width), ''] : []),
+    ...part('Waiting for you', waitingLines(here, drawing)),
+    ...part(
+      'At work',
+      at_work.length > 0
+        ? runsTable(
+            at_work.map(({ waits: _, ...run }) => run),
+            drawing,
+          )
+        : [],
+    ),
+    ...part('Last', last ? runsTable([last], drawing) : []),
+    ...(waiting.length + at_work.length === 0 ? [...wrap(quietText(here), width), ''] : []),
+    paint('strong', 'Next'),
+    ...nextSteps(here).flatMap(([line, what]) => [`  ${line}`, `      ${paint('quiet', cut(what, width - 6))}`]),
+  ]
+}
+
+function waitingLines({ waiting }: Here, { now, width, paint }: Drawing): readonly string[] {
+  const short = shortIds(waiting.map(({ id }) => id))
+  const shown = waiting.slice(0, MOST)
+  const more = waiting.length - shown.length
+  return [
+    ...shown.flatMap(gate => {
+      const then = fallbackText(gate, now)
+      const facts = [short(gate.id), ...(then === undefined ? [] : [then])].join(' · ')
+      return [cut(`  ${oneLine(gate.question)}`, width), `    ${paint('quiet', cut(facts, width - 4))}`]
+    }),
+    ...(more > 0 ? [`  … and ${more} more`] : []),
+  ]
+}
+
+const MOST = 5
+
+function quietText({ node, problem }: Here): string {
+  if (node === 'unreachable') return `The node cannot be reached: ${oneLine(problem ?? '')}`
+  return node === 'running'
+    ? 'Nothing is at work, and nothing waits for you.'
+    : 'Nothing is at work: no node is running.'
+}
+
+function nextSteps({
+  node,
+  waiting,
+  at_work,
+  last,
+  team_file,
+  repository,
+}: Here): readonly (readonly [string, string])[] {
+  const [run] = at_work
+  return [
+    ...(node === 'unreachable' ? [['parley doctor', 'says what is wrong, and how to fix it'] as const] : []),
+    ...(waiting.length > 0 ? [['parley inbox', 'answer what waits'] as const] : []),
+    ...(run ? [[`parley show ${shortId(run.run)} --follow`, 'watch the newest run'] as const] : []),
+    ...(!run && last ? [[`parley show ${shortId(last.run)}`, 'what the last run did'] as const] : []),
+    ...(team_file === null
+      ? [
+          [
+            'parley init',
+            repository === null
+              ? 'prepares this folder, which is no git repository'
+              : 'writes a team file for this project',
+          ] as const,
+        ]
+      : [['parley solve "what you want"', `with the team in ${team_file}`] as const]),
+    ['parley help', 'every command'],
+  ]
+}

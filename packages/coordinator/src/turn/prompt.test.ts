@@ -1,0 +1,40 @@
+// A prompt speaks only of what its agent has.
+import type { AgentReach } from '@parley/core'
+import { expect, test } from 'vitest'
+import type { RunFacts, WorkFacts } from '../run/facts.ts'
+import type { PlannedTask } from '../team/team.ts'
+import { reviewPrompt, workPrompt } from './prompt.ts'
+
+const run = { intent: 'Tidy up.' } as RunFacts
+const task = { title: 'Sweep', prompt: 'Sweep the floor.', paths: ['floor/**'] } as unknown as PlannedTask
+const facts = { results: [], feedback: [] } as unknown as WorkFacts
+const more = { mail: [], question: undefined, guidance: [], predecessors: '' }
+
+function told(reach: AgentReach): { readonly work: string; readonly review: string } {
+  const work = workPrompt(run, task, facts, more, reach)
+  const review = reviewPrompt(run, task, 'sweeper#1', { text: 'Swept.', diff: '+ clean' }, reach)
+  return { work: JSON.stringify(work), review: JSON.stringify(review) }
+}
+
+test.each<[string, AgentReach, readonly string[], readonly string[]]>([
+  [
+    'in a shell',
+    { folder: true, verbs: 'shell' },
+    ['working folder', 'parley ws block', 'The folder holds', 'parley ws verdict'],
+    ['MCP'],
+  ],
+  [
+    'with tools',
+    { folder: true, verbs: 'tools' },
+    ['working folder', 'MCP server', 'the tool `verdict`'],
+    ['parley ws'],
+  ],
+  ['of a folder alone', { folder: true }, ['working folder', 'floor/**', 'The folder holds'], ['parley ws', 'MCP']],
+  ['far away', { folder: false }, ['Sweep the floor.', 'ACCEPT'], ['folder', 'parley ws', 'MCP', 'Where you work']],
+])('an agent %s', (_, reach, said, unsaid) => {
+  const { work, review } = told(reach)
+  for (const each of said) expect(work + review).toContain(each)
+  for (const each of unsaid) expect(work + review).not.toContain(each)
+  // The last way to give a verdict works for everybody.
+  expect(review).toContain('with one line: ACCEPT')
+})

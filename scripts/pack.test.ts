@@ -1,0 +1,80 @@
+// What npm would publish works in an empty project: every package with its licence and README, every entry on plain
+// Node.js, both commands.
+import { spawnSync } from 'node:child_process'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+
+const root = join(import.meta.dirname, '..')
+
+interface Manifest {
+  readonly name: string
+  readonly exports?: Readonly<Record<string, unknown>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+const manifest = (folder: string): Manifest => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
+
+let home: string
+
+function run(cwd: string, program: string, ...args: readonly string[]): string {
+  const env = { PATH: process.env.PATH, HOME: home }
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd, env, encoding: 'utf8' })
+  expect({ program, args, status, stderr: status === 0 ? '' : stderr }).toMatchObject({ status: 0 })
+  return stdout
+}
+
+/** The packages that ours need from elsewhere, with what those need; an installation without a network takes these. */
+function foreign(names: readonly string[], found = new Map<string, string>()): ReadonlyMap<string, string> {
+  for (const name of names) {
+    if (found.has(name) || name.startsWith('@parley/')) continue
+    found.set(name, `file:${join(root, 'node_modules', name)}`)
+    foreign(Object.keys(manifest(join('node_modules', name)).dependencies ?? {}), found)
+  }
+  return found
+}
+
+test('each package can be installed from its archive into an empty project, and works there', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-pack-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  home = join(folder, 'home')
+  run(root, process.execPath, ...process.execArgv, 'scripts/pack.ts', join(folder, 'archives'))
+  const packages = globSync('packages/*', { cwd: root }).map(manifest)
+  const archives = globSync(join(folder, 'archives', '*.tgz'))
+  expect(archives).toHaveLength(packages.length)
+
+  const project = join(folder, 'project')
+  mkdirSync(project)
+  const ours = archives.map(file => [
+    `@parley/${basename(file).replace(/^parley-|-[\d.]+\.tgz$/g, '')}`,
+    `file:${file}`,
+  ])
+  const theirs = foreign(packages.flatMap(each => Object.keys(each.dependencies ?? {})))
+  const dependencies = Object.fromEntries([...ours, ...theirs])
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ type: 'module', private: true, dependencies }))
+  const quiet = ['--offline', '--install-links', '--ignore-scripts', '--omit=peer', '--no-audit', '--no-fund']
+  run(project, 'npm', 'install', ...quiet, '--loglevel=error')
+
+  for (const { name } of packages) {
+    const files = globSync('**', { cwd: join(project, 'node_modules', name) })
+    expect(files, name).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']))
+    expect(files.filter(file => /\.test\.|tsbuildinfo/.test(file))).toEqual([])
+  }
+  const entries = packages
+    .flatMap(({ name, exports = {} }) => Object.keys(exports).map(entry => name + entry.slice(1)))
+    // For tests of other implementations, under vitest.
+    .filter(entry => !entry.endsWith('/compliance'))
+  writeFileSync(join(project, 'all.js'), entries.map(entry => `await import('${entry}')\n`).join(''))
+  run(project, process.execPath, 'all.js')
+  const types = entries.map((entry, index) => `export * as all${index} from '${entry}'\n`)
+  writeFileSync(join(project, 'all.ts'), types.join(''))
+  const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2024']
+  run(project, process.execPath, join(root, 'node_modules/typescript/bin/tsc'), ...options, '--ignoreConfig', 'all.ts')
+
+  const command = (name: string) => join(project, 'node_modules', '.bin', name)
+  expect(run(project, command('parley'), '--version')).toMatch(/^\d+\.\d+\.\d+\n$/)
+  expect(run(project, command('parley'), 'help')).toContain('parley solve')
+  expect(run(project, command('parley-conformance'), '--only', 'WP-001')).toContain('ok    WP-001')
+}, 180_000)
