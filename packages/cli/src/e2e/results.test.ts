@@ -20,6 +20,9 @@ ${agent('sweep', SCRIPT)}plan:
   - { id: floor, title: Sweep the floor, agent: sweep, prompt: Sweep., check: [test, -f, floor.txt] }
 `
 
+/** The last lines of a window: what the command ended with, and a terminal that is as it was. */
+const ENDED = /^ended with 0\nicanon$/m
+
 /** What differs from run to run: ids, commits, times. */
 function steady(screen: string): string {
   return screen
@@ -39,17 +42,17 @@ test.runIf(hasTmux).each([44, 80, 120])(
     const keep = (title: string, screen: string) => kept.push(`=== ${title}\n${steady(screen)}\n`)
     const size = { columns, rows: 40 }
     using paged = new Pty(world, "GIT_PAGER='cat; echo paged' parley diff", size)
-    keep('the work', await paged.shows('ended with 0'))
+    keep('the work', await paged.shows(ENDED))
     expect(paged.screen()).toContain('paged')
     using asked = new Pty(world, 'parley apply', size)
     keep('the question', await asked.shows('Apply it?'))
     expect(world.git('log', '--format=%s')).toBe('x\nx')
     asked.press('y')
-    keep('applied', await asked.shows('ended with 0'))
+    keep('applied', await asked.shows(ENDED))
     await asked.shows(/^icanon$/m)
     expect(world.git('log', '-1', '--format=%s')).toBe('Tidy the house')
     using undone = new Pty(world, 'parley undo', size)
-    keep('taken back', await undone.shows('ended with 0'))
+    keep('taken back', await undone.shows(ENDED))
     expect(world.git('log', '--format=%s')).toBe('x\nx')
     await expect(kept.join('\n')).toMatchFileSnapshot(`results.screens/${columns}.txt`)
   },
@@ -72,7 +75,7 @@ test.runIf(hasTmux)(
     }
     await expect.poll(patch, { interval: 500, timeout: 20_000 }).toContain('+swept')
     pty.press('y')
-    await pty.shows('ended with 0')
+    await pty.shows(ENDED)
     expect(world.git('branch', '--list', 'parley/*')).not.toBe('')
   },
   60_000,
