@@ -40,9 +40,9 @@ const MEANINGS: Readonly<Record<GateView['type'], Meaning>> = {
     falls: 'is rejected',
   },
   conflict_resolution: {
-    yes: ['settle so', 'the conflict is settled as proposed'],
-    no: ['otherwise', 'the coordinator proposes another way'],
-    passes: 'is settled so by itself',
+    yes: ['accept', 'the conflict is settled as proposed'],
+    no: ['refuse', 'the coordinator proposes another way'],
+    passes: 'is settled as proposed, by itself',
     falls: 'is settled in another way',
   },
   workspace_abort: {
@@ -69,7 +69,7 @@ export function fallbackText(gate: GateView, now: Ticks): string | undefined {
   const does = fallback === 'reject' && waits_for === 'person' ? falls : passes
   // The coordinator, to whom it has fallen, approves.
   const left = waits_for === 'coordinator' ? 0 : (between(formatTimestamp(now), deadline, now) ?? 0)
-  return left > 0 ? `${does} in ${inWords(left)}` : `${does} any moment`
+  return left > 0 ? `${does} in ${inWords(left)}` : `${does} at any moment`
 }
 
 /** `Without an answer it starts by itself in 9 min 56 s.` */
