@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { arrowProblems, type PackageFacts } from './arrows.ts'
+import { arrowProblems, ours, type PackageFacts } from './arrows.ts'
 
 const trail: PackageFacts = {
   name: 'trail',
@@ -35,6 +35,13 @@ describe('arrows between packages', () => {
   test('a way around by path is named', () => {
     const sources = new Map([['packages/trail/src/b.ts', "import { x } from '../../../packages/core/src/ids.ts'"]])
     expect(changed({ sources })).toEqual(['packages/trail/src/b.ts reaches into another package by its path'])
+  })
+
+  test('a package under the name of its protocol is one of ours', () => {
+    expect(ours(['@parley/core', '@alx/protocol', '@alxe/x', 'ajv'])).toEqual(['core', 'protocol'])
+    expect(changed({ sources: new Map([['packages/trail/src/b.ts', "import '@alx/protocol/core'"]]) })).toEqual([
+      'packages/trail/src/b.ts uses @alx/protocol, which trail may not',
+    ])
   })
 
   test('references and dependencies must agree, and every package must be known', () => {

@@ -4,6 +4,7 @@
 /** Each package with those that it may use. A package that is not listed is not there yet. */
 export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   core: [],
+  protocol: [],
   keys: ['core'],
   trail: ['core', 'keys'],
   kernel: ['core', 'trail'],
@@ -16,6 +17,11 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   cli: ['core', 'call', 'node'],
 }
 
+/** Packages of ours among names of packages: the folder of each. */
+export function ours(names: readonly string[]): string[] {
+  return names.flatMap(name => /^@(?:parley|alx)\/(.+)$/.exec(name)?.[1] ?? [])
+}
+
 export interface PackageFacts {
   readonly name: string
   /** Packages of ours in its manifest, under any kind of dependency. */
@@ -26,7 +32,7 @@ export interface PackageFacts {
   readonly sources: ReadonlyMap<string, string>
 }
 
-const OURS = /(?:from|import|import\()\s*['"]@parley\/([a-z-]+)[/'"]/g
+const OURS = /(?:from|import|import\()\s*['"]@(?:parley|alx)\/([a-z-]+)[/'"]/g
 const NEIGHBOUR = /(?:from|import|import\()\s*['"](?:\.\.\/)+packages\//
 
 export function arrowProblems(packages: readonly PackageFacts[]): string[] {
@@ -34,7 +40,8 @@ export function arrowProblems(packages: readonly PackageFacts[]): string[] {
     const allowed = ARROWS[name]
     if (!allowed) return [`packages/${name} is not among the packages that scripts/arrows.ts knows`]
     const problems: string[] = []
-    const wrong = (where: string, used: string) => problems.push(`${where} uses @parley/${used}, which ${name} may not`)
+    const wrong = (where: string, used: string) =>
+      problems.push(`${where} uses ${published(used)}, which ${name} may not`)
     for (const used of dependencies) if (!allowed.includes(used)) wrong(`packages/${name}/package.json`, used)
     if (dependencies.toSorted().join() !== references.toSorted().join()) {
       problems.push(`packages/${name}/tsconfig.json must refer to just what package.json depends on`)
@@ -47,4 +54,9 @@ export function arrowProblems(packages: readonly PackageFacts[]): string[] {
     }
     return problems
   })
+}
+
+/** ALX-SDK-01 names this one; it belongs to its protocol and not to Parley. */
+function published(name: string): string {
+  return name === 'protocol' ? '@alx/protocol' : `@parley/${name}`
 }

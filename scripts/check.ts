@@ -3,14 +3,15 @@
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { arrowProblems } from './arrows.ts'
+import { redeclared } from './alx-names.ts'
+import { arrowProblems, ours } from './arrows.ts'
 import { findLeaks } from './leaks.ts'
 import { longLines } from './lines.ts'
 import { type Lock, lockProblems, type Manifest } from './lock-file.ts'
 
 const root = join(import.meta.dirname, '..')
-/** The sheets are as they were given, and the page of conformance is made by a program. */
-const WRAPPED = /^(?!docs\/specs\/|docs\/conformance\.md$|.*\bfixtures\/).*\.(?:ts|mjs|md)$/
+/** The sheets are as they were given; the page of conformance and ALX's specification are made by programs. */
+const WRAPPED = /^(?!docs\/specs\/|docs\/conformance\.md$|docs\/protocol\/|.*\bfixtures\/).*\.(?:ts|mjs|md)$/
 
 /** Says what is wrong, one line each; nothing when all is well. */
 type Step = () => readonly string[]
@@ -19,7 +20,9 @@ const steps: Readonly<Record<string, Step>> = {
   'format and lint': () => run('node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'),
   types: () => run('node_modules/typescript/bin/tsc', '-b'),
   'arrows between packages': arrows,
+  'ALX names in @alx/protocol only': () => committed(redeclared),
   'docs/conformance.md': () => run('scripts/conformance.ts', '--check'),
+  'docs/protocol/PROTOCOL-SPEC.md': () => run('scripts/alx-spec.ts', '--check'),
   'lock file': lockFile,
   'nothing of this machine': () =>
     committed((file, content) => findLeaks(content).map(({ line, what, text }) => `${file}:${line}: ${what}: ${text}`)),
@@ -37,8 +40,6 @@ function run(script: string, ...args: readonly string[]): readonly string[] {
 }
 
 function arrows(): readonly string[] {
-  const ours = (names: readonly string[]) =>
-    names.filter(name => name.startsWith('@parley/')).map(name => name.slice('@parley/'.length))
   const facts = globSync('packages/*', { cwd: root }).map(folder => {
     const json = (file: string) => JSON.parse(readFileSync(join(root, folder, file), 'utf8'))
     const { dependencies, devDependencies, peerDependencies, optionalDependencies } = json('package.json')
