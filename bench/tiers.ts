@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { formatTimestamp, type RunId, StrictClock, SystemClock, SystemIds, unwrap } from '@parley/core'
-import { ed25519Signer, openCold, openTrail, type Trail } from '@parley/trail'
-import { ScriptedRun } from '@parley/trail/testing'
+import { openCold, openTrail, type Trail } from '@parley/trail'
+import { ed25519Signer, ScriptedRun } from '@parley/trail/testing'
 import { machine, median, rate, ratio, table } from './trail/measure.ts'
 
 const { values } = parseArgs({

@@ -7,6 +7,8 @@ export const clisLimits = {
   installMs: 600_000,
   /** Milliseconds within which another agent must have taken over. */
   fallbackMs: 30_000,
+  /** Milliseconds in which a model answers that is to be stopped: none answers at once. */
+  answerMs: 1000,
   /** Milliseconds between two looks at something that cannot be waited for. */
   lookMs: 100,
   /** Milliseconds in which a node or a process must be gone. */

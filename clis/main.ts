@@ -79,11 +79,9 @@ if (values.json) console.log(JSON.stringify({ isolated, outcomes }, null, 2))
 else console.log(`${outcomes.length - failed.length} of ${outcomes.length} work${isolated ? '' : ', not isolated'}`)
 process.exit(failed.length > 0 ? 1 : 0)
 
-function line({ program, check, failure, seconds, kept }: Outcome): string {
+function line({ program, check, failure, measured, seconds, kept }: Outcome): string {
   const what = `${failure === undefined ? '✓' : '✗'} ${program.padEnd(9)} ${check.padEnd(14)} ${seconds.toFixed(1)} s`
-  return [what, ...(failure === undefined ? [] : [failure]), ...(kept === undefined ? [] : [`kept in ${kept}`])].join(
-    '  ',
-  )
+  return [what, ...[failure ?? measured ?? []].flat(), ...(kept === undefined ? [] : [`kept in ${kept}`])].join('  ')
 }
 
 function chosen<T extends { readonly name: string }>(flag: 'only' | 'check' | 'turn', all: readonly T[]): readonly T[] {

@@ -12,6 +12,8 @@ export interface Outcome {
   readonly seconds: number
   /** What failed, in a few words. */
   readonly failure?: string
+  /** What was measured. */
+  readonly measured?: string
   /** The folder of a check that failed, if it is kept. */
   readonly kept?: string
 }
@@ -58,13 +60,15 @@ async function runOne(runs: Runs, program: Program, check: Check): Promise<Outco
   const world = await World.make(runs.bundle, [runs.bin(program)], [program])
   worlds.add(world)
   let failure: string | undefined
+  let measured: string | undefined
   let cancel: NodeJS.Timeout | undefined
   try {
     const late = new Promise<never>((_, reject) => {
       const words = `not over in ${clisLimits.checkMs / 1000} s`
       cancel = setTimeout(() => reject(new Error(words)), clisLimits.checkMs)
     })
-    await Promise.race([check.run({ program, world }), late])
+    const result = await Promise.race([check.run({ program, world }), late])
+    if (typeof result === 'string') measured = result
   } catch (thrown) {
     failure = (thrown as Error).message.split('\n')[0]!
   } finally {
@@ -79,7 +83,7 @@ async function runOne(runs: Runs, program: Program, check: Check): Promise<Outco
     version: program.version,
     check: check.name,
     seconds: (performance.now() - began) / 1000,
-    ...(failure !== undefined && { failure }),
+    ...(failure === undefined ? measured !== undefined && { measured } : { failure }),
     ...(keep && { kept: world.folder }),
   }
 }

@@ -26,9 +26,9 @@ export function withTable(guide: string, outcomes: readonly Outcome[], day: stri
     for (const key of cells.keys()) if (key.endsWith(`|${program}`)) cells.delete(key)
     cells.set(`tested|${program}`, `${version}, ${day}`)
   }
-  for (const { program, version, check, failure } of outcomes) {
+  for (const { program, version, check, failure, measured } of outcomes) {
     cells.set(`tested|${program}`, `${version}, ${day}`)
-    cells.set(`${titleOf(check)}|${program}`, shown(failure))
+    cells.set(`${titleOf(check)}|${program}`, shown(failure, measured))
   }
   const row = (name: string, of: (program: Program) => string) => `| ${[name, ...programs.map(of)].join(' | ')} |`
   const table = [
@@ -70,8 +70,8 @@ function titleOf(name: Check['name']): string {
   return checks.find(check => check.name === name)!.title
 }
 
-function shown(failure: string | undefined): string {
-  if (failure === undefined) return 'yes'
+function shown(failure: string | undefined, measured: string | undefined): string {
+  if (failure === undefined) return measured === undefined ? 'yes' : `yes, ${measured}`
   // Whole paths are of one machine, and tags would be taken for HTML.
   const words = failure.replaceAll(/\/\S*\/|<[^>]*>|[|\n]/g, ' ').replaceAll(/ +/g, ' ')
   return `**no**: ${words.length > clisLimits.cellLength ? `${words.slice(0, clisLimits.cellLength)}…` : words}`

@@ -126,13 +126,6 @@ export class World {
     return this.show()
   }
 
-  /** Undefined where it takes longer. */
-  async solveWithin(ms: number, intent: string): Promise<RunView | undefined> {
-    const solving = this.start('solve', intent, '--yes')
-    const late = new Promise<undefined>(resolve => setTimeout(() => resolve(undefined), ms))
-    return (await Promise.race([solving.ended, late])) && this.show()
-  }
-
   show(): Promise<RunView> {
     return this.json<RunView>('show', 'last')
   }

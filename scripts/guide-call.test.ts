@@ -4,17 +4,10 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as call from '@parley/call'
-import {
-  CallNode,
-  callDefaults,
-  callLimits,
-  memoryPair,
-  OperationRegistry,
-  operation,
-  type Receiver,
-} from '@parley/call'
+import { CallNode, callLimits, memoryPair, OperationRegistry, operation, type Receiver } from '@parley/call'
 import { expect, onTestFinished, test } from 'vitest'
 import { CALL_CODES } from '../packages/call/src/error.ts'
+import { callDefaults } from '../packages/call/src/limits.ts'
 import { PROFILES } from '../packages/call/src/profile/profile.ts'
 import { FLAGS, folderWith, GuidePage, ROOT } from './guide-page.ts'
 

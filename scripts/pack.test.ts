@@ -29,7 +29,7 @@ function run(cwd: string, program: string, ...args: readonly string[]): string {
 /** The packages that ours need from elsewhere, with what those need; an installation without a network takes these. */
 function foreign(names: readonly string[], found = new Map<string, string>()): ReadonlyMap<string, string> {
   for (const name of names) {
-    if (found.has(name) || name.startsWith('@parley/')) continue
+    if (found.has(name) || /^@(?:parley|alx)\//.test(name)) continue
     found.set(name, `file:${join(root, 'node_modules', name)}`)
     foreign(Object.keys(manifest(join('node_modules', name)).dependencies ?? {}), found)
   }
@@ -48,7 +48,7 @@ test('each package can be installed from its archive into an empty project, and 
   const project = join(folder, 'project')
   mkdirSync(project)
   const ours = archives.map(file => [
-    `@parley/${basename(file).replace(/^parley-|-[\d.]+\.tgz$/g, '')}`,
+    basename(file).replace(/^(parley|alx)-(.+)-[\d.]+\.tgz$/, '@$1/$2'),
     `file:${file}`,
   ])
   const theirs = foreign(packages.flatMap(each => Object.keys(each.dependencies ?? {})))
@@ -76,5 +76,10 @@ test('each package can be installed from its archive into an empty project, and 
   const command = (name: string) => join(project, 'node_modules', '.bin', name)
   expect(run(project, command('parley'), '--version')).toMatch(/^\d+\.\d+\.\d+\n$/)
   expect(run(project, command('parley'), 'help')).toContain('parley solve')
+  const fresh = join(folder, 'fresh')
+  mkdirSync(fresh)
+  for (const name of run(fresh, command('parley'), 'init', '--list').match(/^[a-z-]+/gm)!)
+    expect(run(fresh, command('parley'), 'init', '--example', name)).toContain(`written, from the example ${name}\n`)
+  expect(globSync('*.yaml', { cwd: fresh })).toHaveLength(5)
   expect(run(project, command('parley-conformance'), '--only', 'WP-001')).toContain('ok    WP-001')
 }, 180_000)

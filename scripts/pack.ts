@@ -2,7 +2,7 @@
 // Publish them with `npm publish FOLDER/*.tgz`.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, globSync, mkdirSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { writeBundle } from '@parley/node/testing'
 
 const root = join(import.meta.dirname, '..')
@@ -35,4 +35,14 @@ rmSync(bundle, { recursive: true, force: true })
 await writeBundle(bundle)
 for (const each of globSync('packages/*', { cwd: root }))
   copyFileSync(join(root, 'LICENSE'), join(root, each, 'LICENSE'))
+// What `parley init --example` writes. The release check needs programs beside it, and is for a clone.
+const examples = join(root, 'packages', 'cli', 'examples')
+rmSync(examples, { recursive: true, force: true })
+for (const team of globSync('examples/*/parley.yaml', { cwd: root })) {
+  if (existsSync(join(root, dirname(team), 'checks'))) continue
+  mkdirSync(join(root, 'packages', 'cli', dirname(team)), { recursive: true })
+  copyFileSync(join(root, team), join(root, 'packages', 'cli', team))
+}
 run('npm', 'pack', '--workspaces', '--pack-destination', archives, '--loglevel=error')
+// A clone reads its own, which may change.
+rmSync(examples, { recursive: true })

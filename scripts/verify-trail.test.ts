@@ -16,8 +16,9 @@ import {
   type Ticks,
   unwrap,
 } from '@parley/core'
-import { ed25519Signer, openTrail, type Trail, withFile } from '@parley/trail'
+import { openTrail, type Trail, withFile } from '@parley/trail'
 import {
+  ed25519Signer,
   edited,
   type OpenTrailOptions,
   ScriptedRun,

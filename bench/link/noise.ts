@@ -1,6 +1,6 @@
 // Noise between two ends of this process, over loopback: handshakes, each on a connection of its own, and bytes in
 // frames one way.
-import { dialNoise } from '@parley/link'
+import { dialNoise } from '@parley/link/testing'
 import { NoiseStream } from '../../packages/link/src/call/noise-stream.ts'
 import { noiseChannel } from '../../packages/link/src/transport/channel.ts'
 import type { Listening } from '../../packages/link/src/transport/listen.ts'

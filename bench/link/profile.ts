@@ -5,15 +5,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { SystemClock } from '@parley/core'
-import {
-  identityFromSeed,
-  LinkServer,
-  LinkService,
-  linkPaths,
-  openLedger,
-  ReplayJournal,
-  type Target,
-} from '@parley/link'
+import { LinkServer, LinkService, linkPaths, openLedger, ReplayJournal, type Target } from '@parley/link'
+import { identityFromSeed } from '@parley/link/testing'
 import type { StreamPart } from '../../packages/link/src/server/request.ts'
 
 export const clock = new SystemClock()

@@ -34,6 +34,9 @@ export const doctor: Check = {
     if (live.state !== 'ok') fail(`a live turn: ${live.text}`)
     if (world.server.turns.length === 0) fail('the model was not asked')
     world.server.script = () => ({ trouble: 'unauthorized' })
-    equal('with a wrong key', (await look('--live')).state, 'problem')
+    const wrong = await look('--live')
+    equal('with a wrong key', wrong.state, 'problem')
+    if (!/\b401\b|not logged in|api.?key|\/login/i.test(wrong.text))
+      fail(`with a wrong key it says only: ${wrong.text}`)
   },
 }

@@ -16,7 +16,8 @@ export interface Check {
   readonly name: string
   /** The row of the table. */
   readonly title: string
-  run(scene: Scene): Promise<void>
+  /** A text that it resolves to is what was measured, and stands behind the `yes`. */
+  run(scene: Scene): Promise<unknown>
 }
 
 /** A line of a team file: the program as it ships; only the model is named. */

@@ -17,7 +17,7 @@ export const timeout: Check = {
 
 export const abort: Check = {
   name: 'abort',
-  title: 'an abort leaves nothing',
+  title: 'an abort leaves nothing running, and what was used is told',
   async run({ program, world }) {
     world.team(team(program))
     world.server.script = ({ results }) =>
@@ -27,7 +27,10 @@ export const abort: Check = {
     if (world.leftovers().length === 0) fail('no process of the turn was seen')
     await world.parley('abort', 'last')
     await solving.ended
-    equal('the run', (await world.show()).state, 'aborted')
+    const { state, usage } = await world.show()
+    equal('the run', state, 'aborted')
+    equal('turns that are told', usage.turns, 1)
+    if (!usage.tokens_in) fail('the tokens of the turn are not told')
     await until('end of its processes', () => world.leftovers().length === 0)
   },
 }

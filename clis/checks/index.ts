@@ -2,7 +2,7 @@
 import { doctor, key } from './access.ts'
 import type { Check } from './check.ts'
 import { abort, timeout } from './ends.ts'
-import { budget, resume, review, verbs } from './team.ts'
+import { budget, resume, review, verbs, verdict } from './team.ts'
 import { troubleChecks } from './troubles.ts'
 import { activity, answer, cost, file } from './turn.ts'
 import { at, signs, slash } from './words.ts'
@@ -14,6 +14,7 @@ export const checks: readonly Check[] = [
   activity,
   verbs,
   resume,
+  verdict,
   review,
   timeout,
   abort,

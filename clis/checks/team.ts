@@ -1,5 +1,7 @@
 // An agent among others: it uses the verbs of its workspace, asks and goes on, is reviewed, and has a budget.
-import type { Turn } from '../server/model-server.ts'
+import { clisLimits } from '../limits.ts'
+import type { Program } from '../programs.ts'
+import type { Script, Turn } from '../server/model-server.ts'
 import { agentLine, type Check, done, equal, fail, inTurn, team } from './check.ts'
 
 const QUESTION = 'Which colour?'
@@ -46,10 +48,9 @@ export const resume: Check = {
   },
 }
 
-export const review: Check = {
-  name: 'review',
-  title: 'a review with REVISE, then ACCEPT',
-  async run({ program, world }) {
+/** `judge`: how the reviewer says REVISE, or ACCEPT once the work is `polite`. */
+function reviewed(name: string, title: string, judge: (program: Program, polite: boolean) => Script): Check {
+  const run: Check['run'] = async ({ program, world }) => {
     const rest = `${agentLine('judge', program)}plan:
   - { id: work, agent: ${program.name}, prompt: '{intent}', review: { by: judge, prompt: Is it polite? } }
 `
@@ -58,31 +59,49 @@ export const review: Check = {
     world.server.script = turn => {
       if (!turn.prompt.includes('Is it polite?'))
         return inTurn({ calls: [program.write('hello.txt', text(turn))] }, { text: 'I wrote hello.txt.' })(turn)
-      return { text: turn.prompt.includes('hello, please') ? 'Good.\n\nACCEPT' : 'Hm.\n\nREVISE: Say please.' }
+      return judge(program, turn.prompt.includes('hello, please'))(turn)
     }
     const view = await world.solve('Write a greeting into hello.txt.')
     done(view)
     equal('hello.txt', world.result(view, 'hello.txt')?.trim(), 'hello, please')
     equal('attempts', view.tasks[0]?.attempt, 2)
-  },
+  }
+  return { name, title, run }
 }
+
+export const verdict = reviewed('verdict', 'a review by the tool `verdict`: REVISE, then ACCEPT', (program, polite) => {
+  const said = polite ? { verdict: 'accept' } : { verdict: 'revise', findings: ['Say please.'] }
+  return inTurn({ calls: [program.parley('verdict', said)] }, { text: 'I have judged it.' })
+})
+
+export const review = reviewed(
+  'review',
+  'a review by its last line: REVISE, then ACCEPT',
+  (_program, polite) => () => ({ text: polite ? 'Good.\n\nACCEPT' : 'Hm.\n\nREVISE: Say please.' }),
+)
 
 export const budget: Check = {
   name: 'budget',
   title: 'a budget ends a turn, and the work is kept',
   async run({ program, world }) {
-    const rest = `limits: { attempts: 1 }
+    for (const limit of ['tokens: 3500', ...(program.money ? ['cost: 0.006'] : [])]) {
+      const rest = `limits: { attempts: 1 }
 plan:
-  - { id: work, agent: ${program.name}, prompt: '{intent}', budget: { tokens: 3500 } }
+  - { id: work, agent: ${program.name}, prompt: '{intent}', budget: { ${limit} } }
 `
-    world.team(team(program, { rest }))
-    world.server.script = ({ results }) => ({ calls: [program.write(`part-${results.length}.txt`, 'a part')] })
-    const view = await world.solve('Write for ever.')
-    equal('the run', view.state, 'failed')
-    const asked = world.server.turns.length
-    if (asked > 10) fail(`the model was asked ${asked} times`)
-    if (view.usage.turns < 1 || !view.usage.tokens_in) fail('the turn and its tokens are not told')
-    const { code, err } = await world.parley('salvage', 'work', '--yes')
-    if (code !== 0) fail(`the work is not kept: ${err.trim()}`)
+      world.team(team(program, { rest }))
+      const before = world.server.turns.length
+      world.server.script = async ({ results }) => {
+        await new Promise(resolve => setTimeout(resolve, clisLimits.answerMs))
+        return { calls: [program.write(`part-${results.length}.txt`, 'a part')] }
+      }
+      const view = await world.solve(`Write for ever, with ${limit}.`)
+      equal('the run', view.state, 'failed')
+      const asked = world.server.turns.length - before
+      if (asked > 10) fail(`with ${limit} the model was asked ${asked} times`)
+      if (view.usage.turns !== 1 || !view.usage.tokens_in) fail(`with ${limit} the turn and its tokens are not told`)
+      const { code, err } = await world.parley('salvage', 'work', '--yes')
+      if (code !== 0) fail(`with ${limit} the work is not kept: ${err.trim()}`)
+    }
   },
 }

@@ -16,11 +16,19 @@ function trouble(name: string, title: string, kind: Trouble): Check {
       world.team(team(program, { rest: PLAN.replace('AGENT', program.name) }))
       Object.assign(world.env, kind === 'subscription_limit' ? program.subscription : {})
       world.server.script = () => ({ trouble: kind })
-      const view = await world.solveWithin(clisLimits.fallbackMs, 'Write done into done.txt.')
-      if (!view) fail(`nobody has taken over after ${clisLimits.fallbackMs / 1000} s`)
+      const solving = world.start('solve', 'Write done into done.txt.', '--yes')
+      await Promise.race([world.server.until(({ turn }) => turn !== undefined), solving.ended])
+      // From the first answer that refuses to the end of the run.
+      const began = performance.now()
+      const late = new Promise<'late'>(resolve => setTimeout(() => resolve('late'), clisLimits.fallbackMs))
+      if ((await Promise.race([solving.ended, late])) === 'late')
+        fail(`nobody has taken over after ${clisLimits.fallbackMs / 1000} s`)
+      const seconds = Math.ceil((performance.now() - began) / 1000)
+      const view = await world.show()
       done(view)
       equal('done.txt', world.result(view, 'done.txt')?.trim(), 'done')
       if (world.server.turns.length === 0) fail('the model was not asked')
+      return `${seconds} s`
     },
   }
 }

@@ -4,27 +4,22 @@ import type { Mutant } from './mutant.ts'
 /** The tests that speak of the rule are named: those of a whole folder dial real sockets, which takes its time. */
 type LinkMutant = Mutant & { readonly tests: string }
 
-/** The ledger is core's, its file and with it its tests are link's. */
-const LEDGER_TESTS = '../../link/src/budget/ledger.test.ts'
-
 const LINK_MUTANTS: readonly LinkMutant[] = [
   {
     id: 'ALP-BUD-02',
     rule: 'the day of the ledger is that of UTC',
-    package: 'core',
-    file: 'ledger.ts',
+    file: 'budget/ledger.ts',
     find: 'return new Date(now / ticksPerMillisecond).toISOString()',
     replace: 'return new Date(now / 1000 - new Date(now / 1000).getTimezoneOffset() * 60_000).toISOString()',
-    tests: LEDGER_TESTS,
+    tests: 'budget/ledger.test.ts',
   },
   {
     id: 'ALP-BUD-02-damaged',
     rule: 'a ledger that cannot be read is not taken for one on which nothing was spent',
-    package: 'core',
-    file: 'ledger.ts',
+    file: 'budget/ledger.ts',
     find: '    if (unusable) return err(unusable)\n',
     replace: '',
-    tests: LEDGER_TESTS,
+    tests: 'budget/ledger.test.ts',
   },
   {
     id: 'ALP-BUD-06',
@@ -53,11 +48,10 @@ const LINK_MUTANTS: readonly LinkMutant[] = [
   {
     id: 'ALP-ASK-03',
     rule: 'a cost is booked although another program wrote the ledger meanwhile',
-    package: 'core',
-    file: 'ledger.ts',
+    file: 'budget/ledger.ts',
     find: '    this.#live.set(id, reservation)\n',
     replace: '',
-    tests: LEDGER_TESTS,
+    tests: 'budget/ledger.test.ts',
   },
   {
     id: 'ALP-ASK-03-interrupted',
@@ -70,7 +64,7 @@ const LINK_MUTANTS: readonly LinkMutant[] = [
   {
     id: 'ALP-ASK-04',
     rule: 'a failed turn is told from an answer, also where its peer says so in its text alone',
-    file: 'client/calls.ts',
+    file: 'client/answers.ts',
     find: 'errorIn(value.text) !== undefined',
     replace: 'false',
     tests: 'client/peer-kind.test.ts',
@@ -134,11 +128,10 @@ const LINK_MUTANTS: readonly LinkMutant[] = [
   {
     id: 'ALP-PEER-06',
     rule: 'an empty lock file is never taken for dead',
-    package: 'keys',
     file: 'files/lock-file.ts',
     find: "if (text === '') return false",
     replace: "if (text === '') return true",
-    tests: '../../link/src/peers/peer-change.test.ts',
+    tests: 'peers/peer-change.test.ts',
   },
   {
     id: 'ALP-PEND-01',

@@ -1,10 +1,12 @@
 // What a seed decides once and for all: how bad the weather is, how small the limits, which people there are and how
 // they answer, which vocabulary the runs have.
-import { type RuntimeOptions, referenceTaxonomy, type Taxonomy, type UserDirectory } from '@parley/kernel'
+import { type RuntimeOptions, referenceTaxonomy } from '@parley/kernel'
 import type { Capability, UserState } from '@parley/trail/events'
 import type { MemoryStoreOptions } from '@parley/trail/testing'
 import type { Dice } from '../random.ts'
 import type { Weather } from './transport.ts'
+
+type UserDirectory = Exclude<NonNullable<RuntimeOptions['users']>, 'house'>
 
 export interface Config extends Weather {
   readonly runtime: Pick<
@@ -91,7 +93,7 @@ export function configOf(dice: Dice): Config {
 const SHORTAGE = { compute: { needed: 1, available: 0 } }
 
 /** The reference vocabulary, and mail between workers: it takes a type of its own and a right. */
-export const PEERS: Taxonomy = {
+export const PEERS: typeof referenceTaxonomy = {
   ...referenceTaxonomy,
   id: 'sim',
   envelope_types: [

@@ -1,7 +1,7 @@
 // The world of one seed: a real runtime on the real store over faulty disks in memory, life after life. It carries out
 // nothing by itself; actions.ts acts on it, and after every step it is asked whether all is well.
 import { ManualClock, SeededIds, type Ticks } from '@parley/core'
-import { type AgentHandle, type MigrationRequest, type RunHandle, Runtime } from '@parley/kernel'
+import { type AgentHandle, type RunHandle, Runtime } from '@parley/kernel'
 import type { StateCacheStore, TrailStore } from '@parley/trail'
 import { CAPABILITIES } from '@parley/trail/events'
 import { openMemoryStore } from '@parley/trail/testing'
@@ -201,7 +201,10 @@ export class World {
     this.agents.set(agent.workspace, agent)
   }
 
-  #prepare({ workspace, agent }: MigrationRequest, life: Watched): void | Promise<void> {
+  #prepare(
+    { workspace, agent }: { readonly workspace: string; readonly agent: AgentHandle },
+    life: Watched,
+  ): void | Promise<void> {
     if (life.over) return
     this.watch.moved()
     const what = this.preparation

@@ -1,5 +1,14 @@
 // The kind `function`: a function of the program that the node runs in, by the name under which the program gave it.
-import { type AgentKind, type AgentSettings, type Clock, ok, ParleyError, Type, takeTurnWithin } from '@parley/core'
+import {
+  type AgentKind,
+  type AgentSettings,
+  type Clock,
+  durationText,
+  ok,
+  ParleyError,
+  Type,
+  takeTurnWithin,
+} from '@parley/core'
 import { type AgentFunction, functionAdapter } from './function.ts'
 import { agentLimits } from './limits.ts'
 
@@ -52,7 +61,7 @@ export const functionKind: AgentKind<FunctionSettings, FunctionPlace, FunctionPl
     if (!run) throw new ParleyError('invalid_agent', `The program that runs the node has no function ${called}.`)
     const adapter = functionAdapter(name, run, { clock })
     if (timeoutMs === undefined) return adapter
-    const late = new ParleyError('timeout', `The function ${called} was not done after ${timeoutMs} ms.`)
+    const late = new ParleyError('timeout', `The function ${called} was not done after ${durationText(timeoutMs)}.`)
     return {
       ...adapter,
       takeTurn: (input, emit) =>

@@ -59,6 +59,9 @@ export const agentDefaults = {
   /** Milliseconds between two looks at processes that were told to end: the first wait and the longest. */
   pollFirstMs: 5,
   pollMostMs: 100,
+  /** Milliseconds between two looks at the telemetry of a program, and bytes that are read at once. */
+  telemetryMs: 500,
+  telemetryBytes: 65_536,
   /** For one `--version` call. */
   versionMs: 5000,
   versionBytes: 65_536,

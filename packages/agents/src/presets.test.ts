@@ -175,14 +175,17 @@ describe.each(presetNames)('the preset %s', name => {
 })
 
 describe('words of agents and peers are only words to a program', () => {
-  const task = { prompt: '/help @/etc/passwd', context: [{ kind: 'diff', title: 'D', text: '+@inside.txt \\@x' }] }
-  const said = '/help @/etc/passwd\n\n## D\n\n+@inside.txt \\@x\n'
+  const task = {
+    prompt: '/help @/etc/passwd',
+    context: [{ kind: 'diff', title: 'D', text: '+@inside.txt \\@x $a-skill $(b) $ 5' }],
+  }
+  const said = '/help @/etc/passwd\n\n## D\n\n+@inside.txt \\@x $a-skill $(b) $ 5\n'
   const signed = said.replaceAll('@', '\\@')
   const block = (text: string) => ({ type: 'text', text })
   const message = { role: 'user', content: [block(`Your task:\n\n${said}`), block('That is all of your task.')] }
   const expectedInput: { readonly [Name in PresetName]: string } = {
     claude: `${JSON.stringify({ type: 'user', message })}\n`,
-    codex: `Your task:\n\n${said}`,
+    codex: `Your task: (in it, each $ before a name is written $\\)\n\n${said.replace('$a', '$\\a')}`,
     gemini: `Your task: (in it, each @ is written \\@)\n\n${signed}`,
     opencode: `Your task:\n\n${said}`,
     qwen: `Your task: (in it, each @ is written \\@)\n\n${signed}`,

@@ -1,7 +1,7 @@
 // Ready configurations for command line agents: how each is run without a terminal in a folder in which it may edit,
 // what its output looks like, and what it needs. No preset switches an agent's own safeguards off: `args` can.
 import type { AgentNeeds } from '@parley/core'
-import { escaped, inBlocks, led } from './command/words.ts'
+import { escaped, inBlocks, led, unnamed } from './command/words.ts'
 
 export const presetNames = ['claude', 'codex', 'gemini', 'opencode', 'qwen'] as const
 export type PresetName = (typeof presetNames)[number]
@@ -12,6 +12,8 @@ interface Preset {
   readonly args: readonly string[]
   /** In front of the name of a conversation that it continues: an option, or a word behind all options. */
   readonly resume: string
+  /** In front of the dollars that a turn may still spend: the program ends by itself when they are spent. */
+  readonly spend?: string
   /** Arguments behind the configuration's own. */
   readonly lastArgs?: readonly string[]
   /** Variables with their values; those of the configuration win. */
@@ -42,6 +44,8 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
     ],
     input: inBlocks,
     resume: '--resume',
+    // It tells what it cost at its end.
+    spend: '--max-budget-usd',
     pass: ['ANTHROPIC_BASE_URL', 'CLAUDE_CONFIG_DIR'],
     needs: {
       hosts: ['api.anthropic.com'],
@@ -59,7 +63,9 @@ export const presets: { readonly [Name in PresetName]: Preset } = {
     args: ['exec', '--json', '--sandbox', 'workspace-write', '--skip-git-repo-check'],
     resume: 'resume',
     lastArgs: ['-'],
-    input: led,
+    // Its output says at the end of a turn what that used, its log after each answer of the model.
+    env: { RUST_LOG: 'error,codex_otel.trace_safe=info' },
+    input: unnamed,
     // It sends OPENAI_API_KEY to providers of its configuration only.
     borrows: { as: 'CODEX_API_KEY', from: 'OPENAI_API_KEY', settings: 'config.toml' },
     pass: ['OPENAI_BASE_URL', 'CODEX_HOME'],
@@ -139,18 +145,21 @@ export interface PresetExtras {
   readonly wired?: readonly string[]
   /** A conversation of its own that it continues. */
   readonly session?: string | undefined
+  /** What it may spend. */
+  readonly usd?: number | undefined
 }
 
 export function presetCommand(
   name: PresetName,
   model?: string,
   more: readonly string[] = [],
-  { wired = [], session }: PresetExtras = {},
+  { wired = [], session, usd }: PresetExtras = {},
 ): [string, ...string[]] {
-  const { args, resume, lastArgs = [] } = presets[name]
+  const { args, resume, spend, lastArgs = [] } = presets[name]
+  const limit = usd === undefined || spend === undefined ? [] : [spend, Math.max(usd, 0.0001).toFixed(4)]
   const chosen = model === undefined ? [] : ['--model', model]
   const continued = session === undefined ? [] : [resume, session]
-  return [name, ...args, ...wired, ...chosen, ...more, ...continued, ...lastArgs]
+  return [name, ...args, ...wired, ...limit, ...chosen, ...more, ...continued, ...lastArgs]
 }
 
 export function presetVariables(name: PresetName): readonly string[] {

@@ -2,6 +2,7 @@
 // table is empty, and only what an adapter started itself can be ended.
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { sharing } from '@parley/core'
 import { agentDefaults, agentLimits } from './limits.ts'
 
 /** The variable that every process of a turn has in its environment: `<run>/<workspace>/<epoch>`. */
@@ -18,24 +19,8 @@ export interface ProcessEntry {
   readonly marker?: string
 }
 
-let reading: Promise<readonly ProcessEntry[]> | undefined
-let next: Promise<readonly ProcessEntry[]> | undefined
-
-/** Live processes at a moment after the call. Calls during a reading share the next one. */
-export function readProcesses(): Promise<readonly ProcessEntry[]> {
-  if (reading === undefined) return begin()
-  next ??= reading.then(begin, begin)
-  return next
-}
-
-function begin(): Promise<readonly ProcessEntry[]> {
-  next = undefined
-  const begun = readNow().finally(() => {
-    reading = undefined
-  })
-  reading = begun
-  return begun
-}
+/** Live processes at a moment after the call. */
+export const readProcesses: () => Promise<readonly ProcessEntry[]> = sharing<void, readonly ProcessEntry[]>(readNow)
 
 async function readNow(): Promise<readonly ProcessEntry[]> {
   if (process.platform === 'linux') return readProc()
@@ -61,14 +46,17 @@ async function readProc(): Promise<readonly ProcessEntry[]> {
 /** Processes go at any moment, and others' environments are closed to us. */
 export function tryRead(path: string): string | undefined {
   try {
-    return readFileSync(path, 'latin1')
+    // What is no UTF-8 is nothing that is looked for, and Node reads such a text in one call.
+    return readFileSync(path, 'utf8')
   } catch {
     return undefined
   }
 }
 
-/** Field 22 of proc(5), counted from the state, which is the third. */
+/** Fields 9 and 22 of proc(5), counted from the state, which is the third. */
+const FLAGS = 9 - 3
 const STARTED = 22 - 3
+const KERNEL_THREAD = 0x00200000
 
 /** `pid (name) state ppid pgrp session …`; the name may have anything in it, brackets too. */
 export function parseStat(text: string): ProcessEntry | undefined {
@@ -77,6 +65,8 @@ export function parseStat(text: string): ProcessEntry | undefined {
   const [state, parent, group, session] = fields
   // Dead, and only waiting for their parent to ask.
   if (state === 'Z' || state === 'X') return undefined
+  // It belongs to nobody's turn, and on a quiet machine most are of this kind.
+  if ((Number(fields[FLAGS]) & KERNEL_THREAD) !== 0) return undefined
   const started = Number(fields[STARTED])
   return { pid, parent: Number(parent), group: Number(group), session: Number(session), started }
 }

@@ -1,6 +1,7 @@
-import type { AccessControl, Principal } from '@parley/core'
+import type { Principal } from '@parley/core'
 import { expect, test } from 'vitest'
 import { accessRule, PathRules, refusal } from './access.ts'
+import type { AccessControl } from './operation-spec.ts'
 import { codeOf, listed, principal, registryWith, spec, TestHead } from './testing/head.ts'
 
 /** The code with which a caller's request of an operation with this block is answered; undefined for an answer. */

@@ -1,6 +1,7 @@
 // Access control (CALL-ACL): an operation's block and path rules, decided on the proved identity, never on a claim.
-import type { AccessControl, Principal } from '@parley/core'
+import type { Principal } from '@parley/core'
 import { CallError } from './error.ts'
+import type { AccessControl } from './operation-spec.ts'
 import { PathPattern } from './path.ts'
 
 /** A block as it is checked; an empty any-list counts as absent (D-11). */

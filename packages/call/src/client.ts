@@ -1,6 +1,6 @@
 // A client that reconnects: one link at a time over what `dial` gives, kept up by `Connection`. Errors say what
 // happened to a call, subscriptions resume from their cursor, and operations are known by their types.
-import { type Clock, type OperationSpec, type OperationType, SystemClock } from '@parley/core'
+import { type Clock, SystemClock } from '@parley/core'
 import { bufferOf, expiryOf, subscriptionExpiry } from './call-options.ts'
 import { Connection } from './client/connection.ts'
 import { Listeners } from './client/listeners.ts'
@@ -16,6 +16,7 @@ import { endedUnanswered, type RequestSink } from './link/outgoing.ts'
 import { ValueQueue } from './link/queue.ts'
 import { CallNode } from './node.ts'
 import type { CallArguments, CallOpOf, InputOf, OperationMap, OutputOf, ServiceOf, StreamOpOf } from './operation.ts'
+import type { OperationSpec, OperationType } from './operation-spec.ts'
 import { OperationRegistry } from './registry.ts'
 import { ResponseEnvelope } from './response.ts'
 import { ownOrPeer, remote } from './routing/remote.ts'

@@ -1,9 +1,10 @@
 // What a node tells of its own and its workers' operations (CALL-DISC), filtered by what the caller may call.
-import { type OperationType, type Principal, Type } from '@parley/core'
+import { type Principal, Type } from '@parley/core'
 import { type PathRules, refusal } from './access.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
 import type { NodeOptions } from './node.ts'
+import type { OperationType } from './operation-spec.ts'
 import { type OperationPath, parsePath } from './path.ts'
 import { notFound, OperationRegistry, PROVEN, RESERVED_SERVICE, type Registered } from './registry.ts'
 import { mayRegister, REGISTER, REGISTER_SPEC } from './routing/registration.ts'

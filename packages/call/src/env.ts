@@ -1,9 +1,10 @@
 // Calling operations from code (CALL-ENV): one `invoke` for every path; assembly decides where an operation runs.
-import { type Clock, type OperationType, SystemClock } from '@parley/core'
+import { type Clock, SystemClock } from '@parley/core'
 import { expiryOf, subscriptionExpiry } from './call-options.ts'
 import type { AbortPolicy, CallContext } from './context.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
+import type { OperationType } from './operation-spec.ts'
 import { type OperationPath, parsePath } from './path.ts'
 import { ResponseEnvelope } from './response.ts'
 

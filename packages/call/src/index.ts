@@ -1,10 +1,8 @@
 // The public names of @parley/call. A page imports from browser.ts.
-export type { CallOptions } from './call-options.ts'
-export type { ClientCallOptions, ClientSubscribeOptions } from './client/options.ts'
-export { type CallMembers, type Given, pathProxy, type StreamMembers } from './client/path-proxy.ts'
+export { type Given, type OperationMembers, operationMembers, type PathCalls } from './client/path-proxy.ts'
 export { type Client, type ConnectedClient, connectClient } from './client.ts'
 export { CallError, CONNECTION_CLOSED } from './error.ts'
-export { callDefaults, callLimits, WEBSOCKET_PATH } from './limits.ts'
+export { callLimits, WEBSOCKET_PATH } from './limits.ts'
 export { Link } from './link/link.ts'
 export { CallNode } from './node.ts'
 export {
@@ -16,8 +14,9 @@ export {
   type RoutedOperations,
   streaming,
 } from './operation.ts'
+export type { AccessControl, OperationError, OperationType } from './operation-spec.ts'
 export { parsePath } from './path.ts'
-export { OperationRegistry, PROVEN } from './registry.ts'
+export { OperationRegistry } from './registry.ts'
 export { ResponseEnvelope } from './response.ts'
 export { remote } from './routing/remote.ts'
 export { local } from './serve.ts'

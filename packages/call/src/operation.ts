@@ -1,7 +1,8 @@
 // Operations as they are registered: a spec, and the function behind it, apart (CALL-REG-01). A map of them is also a
 // type, from which callers know inputs and outputs.
-import type { OperationSpec, OperationType, Static, TSchema } from '@parley/core'
+import type { Static, TSchema } from '@parley/core'
 import type { OperationContext } from './context.ts'
+import type { OperationSpec, OperationType } from './operation-spec.ts'
 import type { ResponseEnvelope } from './response.ts'
 
 type Awaitable<T> = T | PromiseLike<T>

@@ -1,18 +1,11 @@
 // The registry of operations (CALL-REG): specs and handlers by path, checked at registration, run in a fixed order.
-import {
-  compileForeign,
-  compileOwn,
-  compileProven,
-  type OperationSpec,
-  type Principal,
-  type TSchema,
-  type Validator,
-} from '@parley/core'
+import { compileForeign, compileOwn, type Principal, type TSchema, type Validator } from '@parley/core'
 import { type AccessRule, accessRule, refusal } from './access.ts'
 import type { CallContext } from './context.ts'
 import { CallError } from './error.ts'
 import { callLimits } from './limits.ts'
 import { type Handler, isStreaming, type OperationMap } from './operation.ts'
+import type { OperationSpec } from './operation-spec.ts'
 import { parsePath } from './path.ts'
 import type { ResponseMeta } from './profile/profile.ts'
 import { ResponseEnvelope, thrownError } from './response.ts'
@@ -125,8 +118,11 @@ export class OperationRegistry {
     const denied = trusted ? undefined : refusal(operation.access, identity, this.#options.explainDenials)
     if (denied) return denied
     if (!operation.input || operation.input.is(input)) return undefined
-    return new CallError('INVALID_INPUT', `the input of ${operation.path} does not fit its schema`, {
-      details: { errors: problems(operation.input, input) },
+    const errors = problems(operation.input, input)
+    const [first] = errors
+    const where = first && `: ${first.path === '' ? '' : `${first.path.slice(1)}: `}${first.message}`
+    return new CallError('INVALID_INPUT', `the input of ${operation.path} does not fit its schema${where ?? ''}`, {
+      details: { errors },
     })
   }
 
@@ -262,8 +258,7 @@ function checkedHandler(spec: OperationSpec, handler: Handler): Handler {
 /** CALL-REG-06. `{}` and `true` take everything. */
 function validatorOf(name: string, given: unknown, { foreign, proven }: SpecSource): Validator<unknown> | undefined {
   if (given === undefined || given === true || isEmpty(given)) return undefined
-  if (proven) return compileProven(given)
-  const validator = foreign ? compileForeign(given) : compileOwn(given)
+  const validator = foreign ? compileForeign(given) : compileOwn(given, { proven })
   if (validator.ok) return validator.value
   throw new TypeError(`${name}: ${validator.error.message}`)
 }

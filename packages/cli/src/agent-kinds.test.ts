@@ -56,6 +56,16 @@ test('the plan shows what it runs, and a start sends what it is given', () => {
   })
 })
 
+test('the details of a plan inside a task say what its tasks are told, and who reviews them', () => {
+  const plan =
+    "plan: [{ id: team, prompt: 'The whole', plan: [{ id: part, agent: me, prompt: 'Only {intent}', review: { by: me, prompt: Good? } }] }]"
+  const team = unwrap(readTeam(`${file(`{ diary: ${diary} }`)}${plan}\n`))
+  const tasks = [taskView('team', { agent: 'team' }), taskView('part', { agent: 'me', parent: 'team' })]
+  const drawing = { width: 100, now: 0 as never, paint: (_: unknown, text: string) => text }
+  const shown = planDetails(runView({ tasks, intent: 'this' }), team, drawing).join('\n')
+  expect(shown).toMatch(/prompt +The whole\n.*prompt +Only this\n.*review +by me \(reads .*diary.md\): Good\?/s)
+})
+
 test('configuration and doctor know it: missing, without its key, with it', async () => {
   const folder = join(home, '.parley', 'default')
   mkdirSync(folder, { recursive: true })

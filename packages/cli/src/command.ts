@@ -69,6 +69,8 @@ export interface ConnectChoice {
   readonly lasting?: boolean
   /** Accept a node of another version. */
   readonly anyVersion?: boolean
+  /** Told when a node was started that continues runs. */
+  readonly onContinued?: (runs: number) => void
   /** Further variables for a node that is started. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -85,7 +87,7 @@ export interface Input<F extends FlagTable = FlagTable> {
   readonly words: readonly string[]
 }
 
-export interface Described {
+interface Described {
   readonly about?: string
   readonly examples: readonly (readonly [command: string, what: string])[]
 }

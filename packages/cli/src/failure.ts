@@ -4,11 +4,13 @@ import { asParleyError, ParleyError, shortIds } from '@parley/core'
 import { EXIT, type ExitCode, exitCodeOf } from './exit.ts'
 import { everyField } from './guide.ts'
 import type { Paint } from './render/paint.ts'
-import { lines, oneLine } from './render/text.ts'
+import { hanging, lines, oneLine, wrapLines } from './render/text.ts'
 
 export interface FailureOptions {
   readonly why?: string | undefined
   readonly next?: string | readonly string[] | undefined
+  /** Of a command line that is wrong: what it should look like. */
+  readonly usage?: string | undefined
   readonly details?: Readonly<Record<string, unknown>>
   /** Shown verbatim, for example places in a file. */
   readonly excerpt?: string | undefined
@@ -19,6 +21,7 @@ export interface FailureOptions {
 export class Failure extends ParleyError {
   readonly why: string | undefined
   readonly next: readonly string[]
+  readonly usage: string | undefined
   readonly excerpt: string | undefined
 
   constructor(code: string, what: string, options: FailureOptions = {}) {
@@ -28,6 +31,7 @@ export class Failure extends ParleyError {
     })
     this.why = options.why
     this.next = options.next === undefined ? [] : typeof options.next === 'string' ? [options.next] : options.next
+    this.usage = options.usage
     this.excerpt = options.excerpt
   }
 
@@ -89,11 +93,16 @@ const NEXT: Readonly<Record<string, string>> = {
   work_gone: '`parley show` says what is known of its result; a branch of the run may still be in the project.',
   nothing_to_apply: '`parley show` says what was done.',
   not_applied: '`parley show` says where a result was applied.',
-  unconfirmed: 'Look at them with `parley diff`; --yes agrees to them.',
+  unconfirmed: 'Look at it with `parley diff`; --yes agrees to it.',
   dirty_overlap: 'Commit them, or put them aside with `git stash --include-untracked`, then try again.',
-  merge_conflict: 'Merge it by hand with git, or let a new run start from the present state.',
+  ignored_overlap: 'Move it away, or put it aside with `git stash push --all -- FILE`, then try again.',
+  hidden_overlap:
+    'Show them to git with `git update-index --no-skip-worktree FILE` and `git update-index --no-assume-unchanged FILE`, then commit them or put them aside.',
+  merge_conflict:
+    'Merge the branch of the run by hand with `git merge`, or let a new run start from the present state.',
   other_repository: 'Go to the project of the run: `parley show` names it.',
   not_a_repository: 'Go to the project of the run: `parley show` names it.',
+  no_repository: '`parley show` has the command that copies its files.',
   bare_repository: 'Go to a checkout of it: `git worktree add` makes one.',
   repository_empty: 'Make a first commit, or switch to a branch that has one.',
   detached_head: 'Switch to a branch first, `git switch -c NAME`; `parley apply --patch` needs none.',
@@ -101,7 +110,7 @@ const NEXT: Readonly<Record<string, string>> = {
   repository_locked: 'Try again when the other git program has ended.',
   nothing_to_salvage: '`parley show` says what was done; only checkpoints can be recovered.',
   profile_in_use: 'Use the running node, or another profile with --profile.',
-  program_missing: 'Install it, or name another agent; `parley agents` shows which are installed.',
+  program_missing: '`parley agents` shows which are installed.',
   trail_damaged: '`parley trail verify` shows where; other runs are not affected.',
   replica_unavailable: '`parley doctor` checks it; nothing was removed.',
   export_damaged:
@@ -139,7 +148,7 @@ export function asFailure(thrown: unknown): Failure {
 }
 
 export function wrongUsage(what: string, usage: string, hint?: string): Failure {
-  return new Failure('usage', what, { why: hint, next: `usage: ${usage}` })
+  return new Failure('usage', what, { next: hint, usage })
 }
 
 function fromCall(error: CallError): Failure {
@@ -153,21 +162,31 @@ function fromCall(error: CallError): Failure {
 }
 
 function advised(code: string, what: string, details: Readonly<Record<string, unknown>>, cause: unknown): Failure {
+  const branch = code === 'merge_conflict' && typeof details.branch === 'string' ? details.branch : undefined
+  const advice = branch === undefined ? adviceFor(code) : { next: byHand(branch) }
   const excerpt = typeof details.excerpt === 'string' ? details.excerpt : undefined
-  return new Failure(code, what, { details, cause, ...adviceFor(code), excerpt })
+  return new Failure(code, what, { details, cause, ...advice, excerpt })
+}
+
+function byHand(branch: string): string {
+  return `\`git merge ${oneLine(branch)}\` lets you settle it by hand; or let a new run start from the present state.`
 }
 
 /** Messages of errors that others wrote may have several lines. */
-export function failureLines(failure: Failure, paint: Paint): readonly string[] {
+export function failureLines(
+  failure: Failure,
+  paint: Paint,
+  width: number = Number.POSITIVE_INFINITY,
+): readonly string[] {
   const places = failure.excerpt ? lines(failure.excerpt) : problemLines(failure.details.problems)
   const [what = failure.code, ...rest] = lines(places.length > 0 ? headOf(failure) : failure.message)
+  const said = [...rest, ...places, ...listed(failure)].map(line => `  ${line}`.trimEnd())
   return [
-    `${paint('bad', 'parley:')} ${what}`,
-    ...rest.map(line => `  ${line}`),
-    ...places.map(line => `  ${line}`.trimEnd()),
-    ...listed(failure).map(line => `  ${line}`),
-    ...(failure.why ? [`  why:  ${oneLine(failure.why)}`] : []),
-    ...failure.next.map(each => `  next: ${oneLine(each)}`),
+    ...hanging(`${paint('bad', 'parley:')} `, what, width, true),
+    ...wrapLines(said, width),
+    ...(failure.usage ? hanging('  usage: ', failure.usage, width) : []),
+    ...(failure.why ? hanging('  why:  ', oneLine(failure.why), width, true) : []),
+    ...failure.next.flatMap(each => hanging('  next: ', oneLine(each), width, true)),
     ...(failure.exitCode === EXIT.defect && failure.cause instanceof Error && failure.cause.stack
       ? lines(failure.cause.stack).map(line => paint('quiet', `  ${line}`))
       : []),
@@ -202,9 +221,9 @@ function problemLines(problems: unknown): readonly string[] {
 }
 
 export function failureJson(failure: Failure): string {
-  const { code, message, details, why, next } = failure
+  const { code, message, details, usage, why, next } = failure
   return JSON.stringify({
-    error: { code, message, details, ...(why && { why }), ...(next.length > 0 && { next }) },
+    error: { code, message, details, ...(usage && { usage }), ...(why && { why }), ...(next.length > 0 && { next }) },
   })
 }
 

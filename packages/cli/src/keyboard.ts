@@ -3,7 +3,10 @@
 import { emitKeypressEvents } from 'node:readline'
 
 export interface Key {
-  /** A letter or sign, or the name of what types none: `return`, `escape`, `backspace`, `up`, `ctrl-c`. */
+  /**
+   * A letter or sign, or the name of what types none: `return`, `escape`, `backspace`, `up`, `ctrl-c`. `redraw`: nobody
+   * pressed anything, but the terminal was somebody else's meanwhile.
+   */
   readonly name: string
   /** What it types. */
   readonly text: string

@@ -13,6 +13,8 @@ export const cliLimits = {
   helpColumns: 100,
   /** A column that gives way keeps at least this much. */
   narrowest: 8,
+  /** Words that are looked through for the end of a command that is not to be broken. */
+  unitWords: 64,
   /** Nothing is laid out for less than this. */
   leastColumns: 20,
   /** Runs of one table, unless asked for more. */
@@ -67,6 +69,13 @@ export const cliLimits = {
   verifyMs: 600_000,
   /** Lines of what an agent said, where several have something to say. */
   saidLines: 6,
+  /** Lines of the one answer of a run. */
+  answerLines: 40,
+  /** Lines of why a task failed at the end of a run, and in its tree. */
+  reasonLines: 16,
+  remarkLines: 3,
+  /** Lines of what an agent was told in one turn; --json has all of it. */
+  toldLines: 12,
   /** How long an agent has for its one word in `doctor --live`. */
   liveMs: 120_000,
   /** Characters of the title of a pull request, and of what it quotes of one agent. */

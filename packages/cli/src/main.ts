@@ -7,6 +7,7 @@ import { parseCommandLine } from './line/args.ts'
 import { helpText } from './line/help.ts'
 import { type Calls, nodeClient, onFirstUse } from './node/client.ts'
 import { confirming } from './node/confirm.ts'
+import { remark } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface Shell extends Omit<Environment, 'connect' | 'terminal'> {
@@ -33,7 +34,16 @@ export async function main(args: readonly string[], shell: Shell): Promise<ExitC
       const opened: { close(): void }[] = []
       const connect = shell.connect(parsed.global)
       const open = async (choice?: ConnectChoice) => {
-        const calls = await connect(choice)
+        const calls = await connect({
+          onContinued: runs => {
+            const what = runs === 1 ? '1 run' : `${runs} runs`
+            remark(
+              { global: parsed.global, terminal },
+              `Started the node, which continues ${what} that had been interrupted.`,
+            )
+          },
+          ...choice,
+        })
         opened.push(calls)
         const asks = terminal.interactive && !parsed.global.json
         const fromInput = Boolean(parsed.input.flags['passphrase-stdin'])
@@ -61,6 +71,7 @@ export async function main(args: readonly string[], shell: Shell): Promise<ExitC
 }
 
 function complain(failure: Failure, { json }: GlobalFlags, terminal: Terminal): ExitCode {
-  terminal.err(json ? `${failureJson(failure)}\n` : `${failureLines(failure, terminal.paint).join('\n')}\n`)
+  const { paint, columns } = terminal
+  terminal.err(`${json ? failureJson(failure) : failureLines(failure, paint, columns).join('\n')}\n`)
   return failure.exitCode
 }

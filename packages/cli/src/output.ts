@@ -3,6 +3,7 @@ import type { Context } from './command.ts'
 import type { MachineView } from './node/views.ts'
 import { heldLine } from './render/machine.ts'
 import type { Drawing } from './render/tasks.ts'
+import { wrapLines } from './render/text.ts'
 
 /** The result: `value` as JSON, or lines. */
 export function print({ global, terminal }: Context, value: unknown, lines: () => readonly string[]): void {
@@ -26,11 +27,16 @@ export function printJson({ terminal }: Pick<Context, 'terminal'>, value: unknow
 }
 
 export function printLines({ terminal }: Pick<Context, 'terminal'>, lines: readonly string[]): void {
-  if (lines.length > 0) terminal.out(`${lines.join('\n')}\n`)
+  if (lines.length > 0) terminal.out(`${wrapLines(lines, terminal.columns).join('\n')}\n`)
 }
 
-export function remark({ global, terminal }: Context, line: string): void {
-  if (!global.quiet && !global.json) terminal.err(`${line}\n`)
+export function remark(context: Pick<Context, 'global' | 'terminal'>, line: string): void {
+  if (!context.global.quiet && !context.global.json) warn(context, line)
+}
+
+/** Also with --quiet. */
+export function warn({ terminal }: Pick<Context, 'terminal'>, line: string): void {
+  terminal.err(`${wrapLines([line], terminal.columns).join('\n')}\n`)
 }
 
 /** Whether a person is there who can be asked. */

@@ -2,13 +2,13 @@
 import { execFile } from 'node:child_process'
 import type { Context } from './command.ts'
 import { cliLimits } from './limits.ts'
-import { printLines } from './output.ts'
 
 export async function pageLines(context: Context, all: readonly string[]): Promise<void> {
   const { terminal } = context
   const pager = terminal.live ? await pagerOf(context) : undefined
   if (pager !== undefined && (await terminal.page(pager, `${all.join('\n')}\n`))) return
-  printLines(context, all)
+  // Not wrapped: a patch is to be copied.
+  terminal.out(`${all.join('\n')}\n`)
 }
 
 /** Undefined where the user wants none. */

@@ -30,6 +30,7 @@ import type { WorkspaceFacts } from './run/facts.ts'
 import type { Gates as TeamGates } from './team/highway-fields.ts'
 import type { Team, TeamAgent } from './team/team.ts'
 import type { TurnListeners } from './turn/turn-listeners.ts'
+import type { AgentUsage } from './view/agent-usage.ts'
 import type { RunList } from './view/run-list.ts'
 import type { RunRecords } from './view/run-records.ts'
 import type { RunViews } from './view/run-views.ts'
@@ -141,10 +142,11 @@ export interface Coordination {
   /** Resolves when the run's first entries are durable. Refuses with `machine_fault` while everything is held up. */
   start(request: RunRequest, setup: RunSetup): Promise<Result<{ readonly run: RunId }>>
   readonly runs: Part<RunList>
-  readonly views: Pick<RunViews, 'view' | 'follow'>
+  readonly views: Pick<RunViews, 'view' | 'follow' | 'prompts'>
   readonly records: Omit<Part<RunRecords>, 'keep'>
   readonly works: Pick<Works, 'show'>
-  readonly listeners: Pick<TurnListeners, 'listen'>
+  readonly usage: Part<AgentUsage>
+  readonly listeners: Pick<TurnListeners, 'listen' | 'recent'>
   readonly gates: Part<Gates>
   readonly interventions: Part<Interventions>
   readonly migrations: Part<Migrations>

@@ -78,14 +78,21 @@ test('a plan that is rejected never starts', async () => {
 
 test('a reviewer sends work back, and the second attempt knows why', async () => {
   const told: string[] = []
+  const seen: unknown[] = []
+  const look = async ({ run }: TurnInput) => {
+    const [task] = unwrap(await fixture.coordinator.views.view(run)).tasks
+    seen.push([task?.state, task?.activity, task?.note])
+  }
   const fixture = await Fixture.open({
-    writer: input => {
+    writer: async input => {
+      await look(input)
       told.push(input.context.map(({ text }) => text).join('\n'))
       const better = told.length > 1
       put(input.folder!, 'poem.txt', better ? 'The sea forgets every ship.\n' : 'sea\n')
       return better ? 'a better one' : 'a short one'
     },
-    reviewer: input => {
+    reviewer: async input => {
+      await look(input)
       const diff = input.context.find(({ kind }) => kind === 'diff')!.text
       return diff.includes('ship') ? 'Good.\nACCEPT' : 'It is one word.\nREVISE: make it a sentence'
     },
@@ -99,6 +106,12 @@ test('a reviewer sends work back, and the second attempt knows why', async () =>
   expect(view.state).toBe('done')
   expect(view.tasks[0]).toMatchObject({ attempt: 2, state: 'done' })
   expect(told[1]).toContain('make it a sentence')
+  expect(seen).toEqual([
+    ['working', undefined, undefined],
+    ['reviewing', 'review by reviewer', undefined],
+    ['working', undefined, expect.stringMatching(/^attempt 1 was sent back: .*make it a sentence/s)],
+    ['reviewing', 'review by reviewer', undefined],
+  ])
   // §7.4: its directive refers to the attempt that was sent back.
   const entries = await fixture.entries(run, 'workspace_created', 'envelope_created')
   const [first, second] = entries.filter(
@@ -159,6 +172,7 @@ test('a task that fails for good takes those that need it along, and the others 
   })
   expect(view.tasks.find(({ id }) => id === 'broken')).toMatchObject({ attempt: 2, usage: { turns: 2 } })
   expect(fixture.result(view, 'good.txt')).toBe('good\n')
+  expect(view.tasks[1]!.note).toBe('Not done: it needs broken, which was not done.')
 })
 
 test('what an agent may not change is put back and recorded', async () => {

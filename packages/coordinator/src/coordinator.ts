@@ -5,6 +5,7 @@ import {
   err,
   ok,
   ParleyError,
+  pause,
   type Result,
   type RunId,
   type RunRequest,
@@ -13,11 +14,12 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { DEPLOYMENT_MODEL, Runtime, type StorageKeeper } from '@parley/kernel'
-import { ContentKeys, fileStateCache, sealingOf } from '@parley/trail'
+import { ContentCipher, fileStateCache } from '@parley/trail'
 import { Applies } from './apply/applies.ts'
 import { Cleaning } from './apply/cleaning.ts'
 import { HouseRecords } from './apply/house-record.ts'
 import type { AgentVerbs, Coordination, CoordinatorOptions, RunSetup } from './contract.ts'
+import { coordinatorDefaults } from './limits.ts'
 import { Machine } from './machine/machine.ts'
 import { probeMachine } from './machine/probe.ts'
 import { Budgets } from './people/budgets.ts'
@@ -34,6 +36,7 @@ import { RunStarts } from './run/run-starts.ts'
 import type { RunsHost } from './run/runs-host.ts'
 import { readToken } from './turn/token.ts'
 import { TurnListeners } from './turn/turn-listeners.ts'
+import { AgentUsage } from './view/agent-usage.ts'
 import { RunList } from './view/run-list.ts'
 import { RunRecords } from './view/run-records.ts'
 import { RunViews } from './view/run-views.ts'
@@ -45,6 +48,7 @@ export class Coordinator implements Coordination {
   readonly views: RunViews
   readonly records: RunRecords
   readonly works: Works
+  readonly usage: AgentUsage
   readonly listeners: TurnListeners
   readonly gates: Gates
   readonly interventions: Interventions
@@ -61,6 +65,8 @@ export class Coordinator implements Coordination {
   readonly #drivers: RunDrivers
   readonly #starts: RunStarts
   readonly #stopping = new AbortController()
+  /** When what an earlier node was doing in checkouts of users is done, or taken back. */
+  #recovered: Promise<void> | undefined
 
   private constructor(options: CoordinatorOptions, runtime: Runtime, machine: Machine) {
     this.#options = options
@@ -83,6 +89,7 @@ export class Coordinator implements Coordination {
     this.views = new RunViews(host)
     this.records = new RunRecords(host, this.views)
     this.works = new Works(host, this.views)
+    this.usage = new AgentUsage(host, this.views)
     this.runs = new RunList(host, this.views)
     this.listeners = new TurnListeners(message => log('error', message))
     const records = new HouseRecords(runtime)
@@ -90,7 +97,7 @@ export class Coordinator implements Coordination {
     this.gates = new Gates(host, this.runs, this.salvages)
     this.interventions = new Interventions(host)
     this.migrations = new Migrations(host)
-    this.budgets = new Budgets(host)
+    this.budgets = new Budgets(host, this.views)
     this.users = new Users(runtime.users, () => this.gates.list())
     this.applies = new Applies(host, this, records)
     this.cleaning = new Cleaning(host, { works: this.works, views: this.views, records })
@@ -104,7 +111,6 @@ export class Coordinator implements Coordination {
     const { deployment = DEPLOYMENT_MODEL, storage } = options
     const machine =
       options.machine ?? new Machine({ clock, folder: profile, probe: probeMachine, log: (...said) => log?.(...said) })
-    const sealing = { keys: new ContentKeys(secret), seals: sealingOf(deployment) !== 'none' }
     const runtime = await Runtime.open({
       trail,
       clock,
@@ -112,7 +118,7 @@ export class Coordinator implements Coordination {
       users: 'house',
       secret,
       deployment,
-      stateCache: fileStateCache(join(profile, 'states'), sealing),
+      stateCache: fileStateCache(join(profile, 'states'), ContentCipher.for(deployment, secret)),
       onStateCacheFault: cause => log?.('warn', asParleyError(cause).message, { cause }),
       ...(storage && { storage }),
       onStorageFault: ({ run, code, message, retry }) =>
@@ -128,7 +134,11 @@ export class Coordinator implements Coordination {
     })
     const coordinator: Coordinator = new Coordinator({ ...options, clock, ids }, runtime, machine)
     await coordinator.#drivers.resumeAll()
-    await coordinator.applies.recover()
+    coordinator.#recovered = coordinator.applies.recover()
+    // A large checkout takes its time, and nobody else has to wait for all of it.
+    const waited = new AbortController()
+    await Promise.race([coordinator.#recovered, pause(clock, coordinatorDefaults.recoveryMs, waited.signal)])
+    waited.abort()
     return coordinator
   }
 
@@ -160,6 +170,7 @@ export class Coordinator implements Coordination {
     this.#stopping.abort()
     if (!this.#options.machine) this.#machine.close()
     await this.#drivers.stop()
+    await this.#recovered
     await this.#runtime.close()
   }
 }

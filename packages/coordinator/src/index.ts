@@ -15,9 +15,10 @@ export { probeMachine } from './machine/probe.ts'
 export { VERDICTS } from './merge/verdict.ts'
 export { coordinatorRunPort } from './run/run-port.ts'
 export { formatProblems } from './team/format.ts'
-export { type Gates, type GatesFile, GatesSchema, gatesOf } from './team/highway-fields.ts'
+export { GatesSchema, gatesOf } from './team/highway-fields.ts'
 export { type TeamReader, teamReader } from './team/read.ts'
-export { allTasks, type PlannedTask, planFor, soloTeam, type Team, type TeamAgent } from './team/team.ts'
+export { allTasks, planFor, soloTeam, type Team } from './team/team.ts'
+export { AgentUsageSchema, RunningTurnSchema } from './view/agent-usage.ts'
 export {
   BudgetViewSchema,
   GateViewSchema,
@@ -25,17 +26,16 @@ export {
   SalvageViewSchema,
   UserViewSchema,
 } from './view/people-view.ts'
+export { PromptsViewSchema } from './view/prompts.ts'
 export { runMeant } from './view/run-list.ts'
 export { followTurns, LogItemSchema } from './view/turn-log.ts'
 export {
   APPLY_WAYS,
   isOver,
   LISTED_STATES,
-  type MachineView,
   MachineViewSchema,
   PlanTaskViewSchema,
   RunSummarySchema,
-  type RunSummaryView,
   type RunView,
   RunViewSchema,
 } from './view/view.ts'

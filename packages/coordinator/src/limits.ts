@@ -10,6 +10,9 @@ export const coordinatorLimits = {
   keyLength: 256,
   /** Characters of an agent's answer that are kept. */
   answerLength: 262_144,
+  /** Characters of what one turn is told that are kept, and of what all turns of a run were told in one answer. */
+  promptLength: 65_536,
+  promptsLength: 16_777_216,
   /** Characters of a result or a feedback that is handed on to other agents. */
   textLength: 16_384,
   /** Characters of what agents say that wait for one watcher; the oldest of more are left out. */
@@ -18,6 +21,8 @@ export const coordinatorLimits = {
   setupOutputBytes: 67_108_864,
   setupTailLength: 1_200,
   setupLogRuns: 32,
+  /** Lines of what a check or a setup printed last that say why it failed. */
+  outputLines: 12,
   /** Things that agents do that wait for one watcher; the oldest of more are left out. */
   heardItems: 1_000,
   /** Characters of a reason on the trail. */
@@ -38,8 +43,12 @@ export const coordinatorLimits = {
   shownFiles: 1_000,
   /** Ids that the refusal of an ambiguous one names. */
   candidates: 20,
+  /** Uncommitted files of the project that a warning names. */
+  namedChanges: 3,
   /** Links that a question names. */
   namedLinks: 5,
+  /** Names by which links let other programs reach one file. */
+  namesOfFile: 256,
   /** Characters of a proposal how to settle a conflict. */
   resolutionLength: 4_096,
   /** Bytes of each file that does not fit together, in such a proposal. */
@@ -67,6 +76,8 @@ export const coordinatorLimits = {
   scannedStarts: 256,
   /** Runs that were ended of which it is kept what their cut-off turns had used. */
   keptCutOffs: 1_024,
+  /** Runs that are over of which it is kept what each agent used on a day. */
+  keptUsages: 1_024,
   /** Runs that `runs` lists at most. */
   listedRuns: 1_000,
 } as const
@@ -76,6 +87,8 @@ export const coordinatorDefaults = {
   runs: 64,
   /** Turns at once over all runs. */
   turns: 8,
+  /** Milliseconds that a start waits for what an earlier node was doing in checkouts of users. */
+  recoveryMs: 2_000,
   /** Milliseconds after which a step that failed is tried again; a run that fails once more is ended. */
   stepRetries: [250, 1_000, 4_000, 15_000, 60_000],
   /** Milliseconds after which a setup that failed is run once more: a registry may be away for a moment. */
@@ -87,6 +100,8 @@ export const coordinatorDefaults = {
   viewInterval: 100,
   /** Milliseconds that the service of an agent may refuse to work before its fallback takes over. */
   patienceMs: 12_000,
+  /** Milliseconds in which turns that a person ends may end and record what they used, before their work is ended. */
+  leaveMs: 8_000,
   /** Milliseconds between two reports of what a turn has used. */
   meterInterval: 1_000,
   /** Milliseconds after which what waits is looked at again, whatever was heard. */

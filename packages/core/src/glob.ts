@@ -1,6 +1,6 @@
 // Globs of files: what a task of a team file, and the authority of a workspace, may change. Matching takes at most time
 // proportional to pattern length times name length, and braces are expanded only up to a bound.
-import { globLimits } from './limits.ts'
+import { limits } from './limits.ts'
 import { ok, type Result, refuse } from './result.ts'
 
 /**
@@ -20,7 +20,7 @@ export function compileGlobs(patterns: readonly string[]): Result<(path: string)
     for (const alternative of alternatives) {
       const isLiteral = !WILDCARD.test(alternative)
       if (!isLiteral || alternatives.length > 1) size += alternative.length
-      if (size > globLimits.size) return refuse('glob_too_large', TOO_MANY)
+      if (size > limits.globSize) return refuse('glob_too_large', TOO_MANY)
       if (isLiteral) literals.add(alternative)
       else globs.push(globOf(alternative))
     }
@@ -34,14 +34,14 @@ export function compileGlobs(patterns: readonly string[]): Result<(path: string)
 
 const WILDCARD = /[*?[]/
 
-const TOO_MANY = `With their braces written out, the patterns have more than ${globLimits.size} characters.`
+const TOO_MANY = `With their braces written out, the patterns have more than ${limits.globSize} characters.`
 
 const REFUSALS = {
-  length: ['glob_too_large', `is longer than ${globLimits.length} characters`],
-  stars: ['glob_too_large', `has more than ${globLimits.stars} stars`],
+  length: ['glob_too_large', `is longer than ${limits.globLength} characters`],
+  stars: ['glob_too_large', `has more than ${limits.globStars} stars`],
   alternatives: [
     'glob_too_large',
-    `stands for more than ${globLimits.alternatives} patterns, with its braces written out`,
+    `stands for more than ${limits.globAlternatives} patterns, with its braces written out`,
   ],
   range: ['glob_unsupported', 'has a range in braces. List what it stands for, as in {1,2,3}'],
   class: ['glob_unsupported', 'has a named class of characters. List the characters, as in [a-z]'],
@@ -55,13 +55,13 @@ type Refusal = keyof typeof REFUSALS
 
 function refusal(why: Refusal, pattern: string): Result<never> {
   const [code, says] = REFUSALS[why]
-  const shown = pattern.length > globLimits.shown ? `${pattern.slice(0, globLimits.shown)}…` : pattern
+  const shown = pattern.length > limits.globShown ? `${pattern.slice(0, limits.globShown)}…` : pattern
   return refuse(code, `The pattern '${shown}' ${says}.`)
 }
 
 function alternativesOf(pattern: string): readonly string[] | Refusal {
-  if (pattern.length > globLimits.length) return 'length'
-  if (pattern.split('*').length - 1 > globLimits.stars) return 'stars'
+  if (pattern.length > limits.globLength) return 'length'
+  if (pattern.split('*').length - 1 > limits.globStars) return 'stars'
   const written = new Braces(normal(pattern)).writtenOut()
   if (typeof written === 'string') return written
   if (written.some(each => /[?*+@!]\(/.test(each))) return 'group'
@@ -120,7 +120,7 @@ class Braces {
       const options: string[] = []
       for (const [index, mark] of marks.entries()) {
         const part = this.#part((marks[index - 1] ?? at) + 1, mark)
-        if (part === undefined || (options.length + part.length) * written.length > globLimits.alternatives)
+        if (part === undefined || (options.length + part.length) * written.length > limits.globAlternatives)
           return undefined
         options.push(...part)
       }

@@ -3,7 +3,7 @@ export { type Static, type TSchema, Type } from 'typebox'
 
 export { assertNever, invariant } from './assert.ts'
 export type { Brand } from './brand.ts'
-export { canonicalize, canonicalString } from './canonical.ts'
+export { canonicalize, canonicalString } from './canonical/canonical.ts'
 export {
   type CancelTimer,
   type Clock,
@@ -15,7 +15,6 @@ export {
 export type {
   AgentAdapter,
   AgentReach,
-  AgentSession,
   TurnBudget,
   TurnContextPart,
   TurnEvent,
@@ -24,30 +23,20 @@ export type {
   Usage,
 } from './contracts/agent.ts'
 export type {
-  AgentAbsence,
-  AgentDescription,
   AgentKind,
   AgentNeeds,
   AgentSettings,
   MissingPart,
   PatternMeaning,
   SettingsProblem,
-  TurnCosts,
 } from './contracts/agent-kind.ts'
-export {
-  type AccessControl,
-  type OperationError,
-  type OperationSpec,
-  type OperationType,
-  operationTypes,
-} from './contracts/operation.ts'
 export type { IdentityProvider, Principal } from './contracts/principal.ts'
 export type {
   FoundRuns,
   GateDecision,
   QuestionAnswer,
   RunEnd,
-  RunEvent,
+  RunEntry,
   RunKey,
   RunPage,
   RunPort,
@@ -55,7 +44,7 @@ export type {
   RunRequest,
   StoredRun,
 } from './contracts/run-port.ts'
-export { asParleyError, ParleyError, type ParleyErrorJson, type ParleyErrorOptions } from './error.ts'
+export { asParleyError, ParleyError, type ParleyErrorJson } from './error.ts'
 export { compileGlobs } from './glob.ts'
 export {
   type CheckpointId,
@@ -78,22 +67,7 @@ export {
   type UserId,
   type WorkspaceId,
 } from './ids.ts'
-export {
-  capOf,
-  type Exhausted,
-  type Grant,
-  INTERACTIVE,
-  Ledger,
-  type LedgerDamage,
-  type LedgerOptions,
-  type LedgerState,
-  type LedgerStore,
-  ledgerDay,
-  type Reservation,
-  type Spent,
-  spentIn,
-} from './ledger.ts'
-export { globLimits, limits } from './limits.ts'
+export { limits } from './limits.ts'
 export {
   isDiskFault,
   type MachineCode,
@@ -105,12 +79,13 @@ export {
 } from './machine-fault.ts'
 export { nearest } from './nearest.ts'
 export { harmless, oneLine } from './plain-text.ts'
+export { durationPattern, durationText, parseBytes, parseDuration, sizePattern, sizeText } from './quantities.ts'
 export { type Err, err, type Ok, ok, type Result, refuse, unwrap } from './result.ts'
 export { compileForeign } from './schema/foreign-schema.ts'
-export { compileOwn, compileProven } from './schema/own-schema.ts'
+export { compileOwn } from './schema/own-schema.ts'
 export { compile, mapSchema } from './schema/schema.ts'
-export type { SchemaProblem } from './schema/schema-problem.ts'
 export type { Validator } from './schema/validator.ts'
+export { sharing } from './sharing.ts'
 export {
   deadline,
   durationMs,

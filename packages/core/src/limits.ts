@@ -19,13 +19,6 @@ export const limits = {
   runFactsBytes: 262_144,
   /** Runs on one page of those that are found. */
   foundRuns: 100,
-  /** Turns under way that the daily ledger keeps, and names that have spent something in a day. */
-  reservations: 256,
-  ledgerNames: 2048,
-  /** US dollars that a sum of the ledger grows to, so that it can be written. */
-  ledgerUsd: 1e12,
-  /** US dollars that are set aside for a turn if there is a cap and the caller does not ask for less. */
-  turnUsd: 1,
   /** Errors that one failed validation reports. */
   schemaErrors: 8,
   /** Values and members in a value up to which every error is collected; of a larger one, the first. */
@@ -48,21 +41,18 @@ export const limits = {
   foreignPatternWays: 10_000_000,
   /** Milliseconds of the longest timer that the platform offers; longer ones are chained. */
   platformTimerMs: 2_147_483_647,
+  /** Characters of one glob, in UTF-16 code units: what a team file allows in characters is never more than this. */
+  globLength: 2048,
+  /** Stars of one glob; two that stand for any number of folders are counted as two. */
+  globStars: 32,
+  /** Globs that one with braces stands for. */
+  globAlternatives: 256,
+  /** Characters of all globs of a list that have a wildcard or braces, with the braces written out. */
+  globSize: 16_384,
+  /** Characters of a glob that a message shows. */
+  globShown: 80,
+  /** Characters of names that globs are matched with before other work gets a turn. */
+  globCharactersPerTurn: 4096,
   /** Greatest tick: 2^53 - 1 microseconds, in the year 2255. */
   maxTicks: Number.MAX_SAFE_INTEGER,
-} as const
-
-export const globLimits = {
-  /** Characters of one pattern, in UTF-16 code units: what a team file allows in characters is never more than this. */
-  length: 2048,
-  /** Stars of one pattern; two that stand for any number of folders are counted as two. */
-  stars: 32,
-  /** Patterns that one with braces stands for. */
-  alternatives: 256,
-  /** Characters of all patterns of a list that have a wildcard or braces, with the braces written out. */
-  size: 16_384,
-  /** Characters of a pattern that a message shows. */
-  shown: 80,
-  /** Characters of names that are matched before other work gets a turn. */
-  charactersPerTurn: 4096,
 } as const

@@ -1,14 +1,16 @@
-// Text for people: names that were probably meant, paths, lines without escapes, globs, and YAML with places.
+// Text for people: names that were probably meant, paths, lines without escapes, globs, durations and sizes, and YAML
+// with places.
 import { posix } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compileGlobs } from './glob.ts'
-import { globLimits, limits } from './limits.ts'
+import { limits } from './limits.ts'
 import { nearest } from './nearest.ts'
 import { pathText, shorten } from './path.ts'
 import { harmless, oneLine } from './plain-text.ts'
+import { parseBytes, parseDuration } from './quantities.ts'
 import { unwrap } from './result.ts'
-import { composeYaml, locate, member, plain, readYaml } from './yaml.ts'
+import { composeYaml, member, plain, readYaml } from './yaml.ts'
 
 const known = ['solve', 'show', 'runs', 'approve', 'prompt', 'paths']
 
@@ -149,15 +151,15 @@ test.each([
 test.each([
   ['stars', '*-*-*-*.md', '-'.repeat(240)],
   ['stars in a name that is longer than any system allows', '*-*-*-*.md', '-'.repeat(4096)],
-  ['as many stars as there may be', '*a'.repeat(globLimits.stars), `${'a'.repeat(4096)}b`],
+  ['as many stars as there may be', '*a'.repeat(limits.globStars), `${'a'.repeat(4096)}b`],
   ['stars and classes', '*[!b]*[a-c]*?*[a]*[!x]b', 'a'.repeat(240)],
   ['a long text behind a star', `*${'a'.repeat(120)}b`, 'a'.repeat(240)],
   ['folders', `${'**/'.repeat(16)}b`, 'a/'.repeat(2000)],
   ['folders and stars', `${'**/*a*/'.repeat(8)}b`, `${'a'.repeat(200)}/`.repeat(20)],
   ['braces', '{a,b}'.repeat(8), 'a'.repeat(9)],
   ['choices inside each other', `${'{a,'.repeat(250)}b${'}'.repeat(250)}*c`, 'a'.repeat(240)],
-  ['braces that are not closed', '{'.repeat(globLimits.length), 'a'],
-  ['brackets that are not closed', '['.repeat(globLimits.length), 'a'],
+  ['braces that are not closed', '{'.repeat(limits.globLength), 'a'],
+  ['brackets that are not closed', '['.repeat(limits.globLength), 'a'],
 ])('a thousand names are matched in a moment: %s', (_, glob, file) => {
   const isMatch = unwrap(compileGlobs([glob]))
   const started = performance.now()
@@ -183,10 +185,10 @@ test('the time grows with the length of a name, not with its power', () => {
 const full = `${'{a,b}'.repeat(8)}*`
 
 test.each([
-  ['longer than any may be', ['a'.repeat(globLimits.length + 1)], 'glob_too_large', 'longer than'],
-  ['too many stars', ['*a'.repeat(globLimits.stars + 1)], 'glob_too_large', 'more than 32 stars'],
+  ['longer than any may be', ['a'.repeat(limits.globLength + 1)], 'glob_too_large', 'longer than'],
+  ['too many stars', ['*a'.repeat(limits.globStars + 1)], 'glob_too_large', 'more than 32 stars'],
   ['braces that double', ['{a,b}'.repeat(200)], 'glob_too_large', 'more than 256 patterns'],
-  ['one choice too many', [`{${'a,'.repeat(globLimits.alternatives)}a}`], 'glob_too_large', 'more than 256'],
+  ['one choice too many', [`{${'a,'.repeat(limits.globAlternatives)}a}`], 'glob_too_large', 'more than 256'],
   ['too much in all', Array.from({ length: 8 }, () => full), 'glob_too_large', 'more than 16384 characters'],
   ['plain names from braces', Array.from({ length: 9 }, () => full.slice(0, -1)), 'glob_too_large', '16384'],
   ['a range of numbers', ['a{1..300000}'], 'glob_unsupported', 'a range in braces'],
@@ -202,8 +204,8 @@ test.each([
 })
 
 test('at every bound there is still a matcher', () => {
-  expect(matches('a'.repeat(globLimits.length), 'a')).toBe(false)
-  expect(matches('*a'.repeat(globLimits.stars), 'a'.repeat(globLimits.stars))).toBe(true)
+  expect(matches('a'.repeat(limits.globLength), 'a')).toBe(false)
+  expect(matches('*a'.repeat(limits.globStars), 'a'.repeat(limits.globStars))).toBe(true)
   expect(matches('{a,b}'.repeat(8), 'abababab')).toBe(true)
   expect(unwrap(compileGlobs(Array.from({ length: 7 }, () => full)))('aaaaaaaab')).toBe(true)
 })
@@ -213,8 +215,7 @@ const BOUNDS = { bytes: 1000, tokens: 200, depth: 20, aliasGrowth: 100 }
 const TEXT = 'name: one\nlist:\n  - a\n  - { b: 2, c: }\nword: &w yes\nagain: *w\n'
 
 function placeIn(path: readonly (string | number)[], of?: 'key'): string {
-  const { root, place } = readYaml(TEXT, BOUNDS)
-  const { line, column } = place(locate(root!, path, of))
+  const { line, column } = readYaml(TEXT, BOUNDS).placeOf(path, of)
   return `${line}:${column}`
 }
 
@@ -265,4 +266,35 @@ test('another dialect has the same bounds, and keeps the document for whoever ch
   expect(composed.document.toJS()).toEqual({ a: true })
   expect(composed.document.toString()).toBe('a: yes # kept\n')
   expect(composeYaml('- '.repeat(40), BOUNDS, { version: '1.1' })).toMatchObject({ fault: { kind: 'too_deep' } })
+})
+
+test.each([
+  ['250ms', 250],
+  ['90s', 90_000],
+  ['10m', 600_000],
+  ['1h30m', 5_400_000],
+  ['2d', 172_800_000],
+  ['1m500ms', 60_500],
+  ['', undefined],
+  ['10', undefined],
+  ['m', undefined],
+  ['1.5h', undefined],
+  ['30m1h', undefined],
+  ['99999999999999999999d', undefined],
+])('the duration %j is %s ms', (text, milliseconds) => {
+  expect(parseDuration(text)).toBe(milliseconds)
+})
+
+test.each([
+  ['1000', 1000],
+  ['1B', 1],
+  ['64KiB', 65_536],
+  ['8 MiB', 8_388_608],
+  ['1GB', 1e9],
+  ['', undefined],
+  ['8M', undefined],
+  ['-1', undefined],
+  ['99999999999999999999', undefined],
+])('the size %j is %s bytes', (text, bytes) => {
+  expect(parseBytes(text)).toBe(bytes)
 })

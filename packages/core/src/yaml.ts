@@ -17,7 +17,7 @@ import {
   type SchemaOptions,
 } from 'yaml'
 
-export type Scalar = string | number | boolean | null
+type Scalar = string | number | boolean | null
 
 /** A value of the file; `at` is where it starts. Values that aliases repeat are one and the same object. */
 export type Located =
@@ -25,13 +25,13 @@ export type Located =
   | { readonly kind: 'list'; readonly at: number; readonly items: readonly Located[] }
   | { readonly kind: 'map'; readonly at: number; readonly entries: readonly Entry[] }
 
-export interface Entry {
+interface Entry {
   readonly key: string
   readonly at: number
   readonly value: Located
 }
 
-export type YamlPath = readonly (string | number)[]
+type YamlPath = readonly (string | number)[]
 
 interface YamlBounds {
   /** In UTF-8. */
@@ -64,6 +64,8 @@ export interface YamlText {
   readonly faults: readonly YamlFault[]
   /** Both from 1; columns in UTF-16 code units, as editors count. */
   place(at: number): { readonly line: number; readonly column: number }
+  /** Of the value at a path, or of its key; of what is around it where there is nothing. */
+  placeOf(path: YamlPath, of?: 'value' | 'key'): { readonly line: number; readonly column: number }
 }
 
 /** `aliasGrowth`: values and characters that aliases may add to what the file itself holds. */
@@ -75,9 +77,15 @@ export function readYaml(text: string, bounds: YamlBounds & { readonly aliasGrow
     const { line, col } = lines.linePos(at)
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
+  const answer = (faults: readonly YamlFault[], root?: Located): YamlText => ({
+    root,
+    faults,
+    place,
+    placeOf: (path, of) => place(root ? locate(root, path, of) : 0),
+  })
   // The composer's own search for equal keys is quadratic.
   const composed = composeYaml(source, bounds, { schema: 'core', stringKeys: true, uniqueKeys: false })
-  if ('fault' in composed) return { root: undefined, faults: [composed.fault], place }
+  if ('fault' in composed) return answer([composed.fault])
   const { document, second } = composed
   const faults = [...document.errors, ...document.warnings].map(
     ({ name, pos, code, message }): YamlFault => ({
@@ -90,12 +98,12 @@ export function readYaml(text: string, bounds: YamlBounds & { readonly aliasGrow
     }),
   )
   if (second !== undefined) faults.push({ kind: 'second_document', at: second, path: [] })
-  if (faults.some(fault => !('warning' in fault && fault.warning))) return { root: undefined, faults, place }
+  if (faults.some(fault => !('warning' in fault && fault.warning))) return answer(faults)
   const reader = new Reader(bounds.aliasGrowth)
   const { located } = reader.read(document.contents, 0, [])
   // What an alias should have repeated is not known, so nothing more can be said about the values.
   const whole = reader.faults.every(({ kind }) => kind !== 'alias_unknown' && kind !== 'alias_limit')
-  return { root: whole ? located : undefined, faults: [...faults, ...reader.faults], place }
+  return answer([...faults, ...reader.faults], whole ? located : undefined)
 }
 
 type ComposeOptions = ParseOptions & DocumentOptions & SchemaOptions
@@ -241,7 +249,7 @@ export function member(value: Located | undefined, key: string): Entry | undefin
 }
 
 /** Where the value at a path starts, or its key; what is around it where there is nothing. */
-export function locate(root: Located, path: YamlPath, of: 'value' | 'key' = 'value'): number {
+function locate(root: Located, path: YamlPath, of: 'value' | 'key' = 'value'): number {
   let [value, at]: [Located | undefined, number] = [root, root.at]
   for (const [index, part] of path.entries()) {
     const entry = member(value, String(part))

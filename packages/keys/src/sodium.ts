@@ -6,6 +6,7 @@ import { PUBLIC_KEY_BYTES, SEED_BYTES, SIGNATURE_BYTES } from './public-key.ts'
 interface Sodium {
   readonly crypto_scalarmult_BYTES: number
   readonly crypto_scalarmult_SCALARBYTES: number
+  readonly crypto_sign_BYTES: number
   readonly crypto_sign_SECRETKEYBYTES: number
   readonly crypto_aead_chacha20poly1305_ietf_ABYTES: number
   readonly crypto_aead_xchacha20poly1305_ietf_ABYTES: number
@@ -69,8 +70,6 @@ type Decrypt = (
   nonce: Buffer,
   key: Buffer,
 ) => number
-
-export { SIGNATURE_BYTES }
 
 export const sodium = native as Sodium
 

@@ -1,30 +1,19 @@
 // The public names of @parley/link.
-export { LedgerFile, openLedger } from './budget/ledger-file.ts'
+export { type Exhausted, type Grant, INTERACTIVE, type Ledger } from './budget/ledger.ts'
+export { openLedger } from './budget/ledger-file.ts'
 export { type CallTarget, dialCall } from './call/dial-call.ts'
 export { listenCall } from './call/listen-call.ts'
-export { ask, cancelAsk, giveUp, ping } from './client/calls.ts'
 export { LinkClient } from './client/client.ts'
-export { dialNoise } from './client/dial.ts'
 export type { LinkFailure } from './client/exchange.ts'
-export { type PeerHost, type PeerPlace, peerKind } from './client/peer-kind.ts'
-export { parseAddress, type Target, targetOf } from './client/target.ts'
+export { peerKind } from './client/peer-kind.ts'
+export { type Target, targetOf } from './client/target.ts'
 export { ReplayJournal } from './envelope/replay-journal.ts'
 export { WatchedFile } from './files/watched.ts'
-export { x25519Image } from './identity/curve.ts'
 export { linkPaths, loadIdentity } from './identity/files.ts'
-export {
-  fingerprintOf,
-  identityFromSeed,
-  type LinkIdentity,
-  publicKeyOf,
-  spokenFingerprintOf,
-} from './identity/identity.ts'
-export { alpiLayout, parleyLayout } from './identity/local.ts'
-export type { WireObject } from './json/value.ts'
+export { fingerprintsOf, type LinkIdentity } from './identity/identity.ts'
 export { wireText } from './json/write.ts'
 export { linkDefaults, linkLimits } from './limits.ts'
 export { parseMention } from './mention.ts'
-export { Initiator } from './noise/handshake.ts'
 export { readInvitation, writeInvitation } from './peers/invitation.ts'
 export { ACCEPTED_METHODS, isPeerId, type NewPeer, type Peer } from './peers/peer.ts'
 export { PeerList } from './peers/peer-list.ts'
@@ -34,4 +23,3 @@ export type { LinkLog, Pins } from './server/conversation.ts'
 export { type ListenPlan, planListening } from './server/plan.ts'
 export { LinkServer } from './server/server.ts'
 export { LinkService } from './service/service.ts'
-export type { Carrier } from './transport/channel.ts'

@@ -2,7 +2,6 @@
 // whole profile with ask, cancel, pins and invites; both directions, both transports.
 import { ok, ParleyError, SystemClock } from '@parley/core'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { ask, cancelAsk, ping } from './client/calls.ts'
 import { LinkClient } from './client/client.ts'
 import { float, type WireValue } from './json/value.ts'
 import { wireText } from './json/write.ts'
@@ -165,16 +164,16 @@ describe.each(CARRIERS)('over %s', carrier => {
 
   test('ALP-ASK-06 we ask Python, in one piece and as it is said', async () => {
     const { target } = await PythonServer.start(carrier)
-    expect(await ping(client, target, { nonce: 'n' })).toEqual({ ok: true, value: { version: 1, agentName: 'python' } })
+    expect(await client.ping(target, { nonce: 'n' })).toEqual({ ok: true, value: { version: 1, agentName: 'python' } })
     const answer = { text: 'Hello ✅', tokensIn: 7, tokensOut: 3, cost: 1, interrupted: false }
-    expect(await ask(client, clock, target, 'hi')).toMatchObject({ ok: true, value: answer })
+    expect(await client.ask(target, 'hi')).toMatchObject({ ok: true, value: answer })
     const texts: string[] = []
-    expect(await ask(client, clock, target, 'hi', { onText: text => void texts.push(text) })).toMatchObject({
+    expect(await client.ask(target, 'hi', { onText: text => void texts.push(text) })).toMatchObject({
       ok: true,
       value: answer,
     })
     expect(texts).toEqual(['Hel', 'lo ✅'])
-    expect(await ask(client, clock, target, ' ')).toMatchObject({
+    expect(await client.ask(target, ' ')).toMatchObject({
       error: { where: 'remote', error: { message: 'invalid-params' } },
     })
   })
@@ -182,16 +181,16 @@ describe.each(CARRIERS)('over %s', carrier => {
   test('ALP-CANCEL-03 we cancel what Python does for us, and it is busy meanwhile', async () => {
     const { target } = await PythonServer.start(carrier)
     const started = Promise.withResolvers<void>()
-    const asking = ask(client, clock, target, 'wait', { onText: () => started.resolve() })
+    const asking = client.ask(target, 'wait', { onText: () => started.resolve() })
     await started.promise
-    expect(await ask(client, clock, target, 'hi')).toMatchObject({
+    expect(await client.ask(target, 'hi')).toMatchObject({
       error: { error: { code: -32007, message: 'target-busy' } },
     })
     const other = new LinkClient({ identity: identityOf('carol'), clock })
-    expect(await cancelAsk(other, target)).toEqual({ ok: true, value: false })
-    expect(await cancelAsk(client, target)).toEqual({ ok: true, value: true })
+    expect(await other.cancel(target)).toEqual({ ok: true, value: false })
+    expect(await client.cancel(target)).toEqual({ ok: true, value: true })
     expect(await asking).toMatchObject({ ok: true, value: { interrupted: true, text: '[cancelled]' } })
-    expect(await cancelAsk(client, target)).toEqual({ ok: true, value: false })
+    expect(await client.cancel(target)).toEqual({ ok: true, value: false })
   })
 
   test('ALP-CANCEL-01 Python is a worker: its turn is aborted there, and its cost comes back', async () => {
@@ -210,11 +209,11 @@ describe.each(CARRIERS)('over %s', carrier => {
   test('ALP-PEER-04 Python has not pinned us: silence, and it knows who knocked; then it pins us', async () => {
     const server = await PythonServer.start(carrier, [])
     const knock = server.says()
-    expect(await ping(client, server.target, { nonce: 'n' })).toMatchObject({
+    expect(await client.ping(server.target, { nonce: 'n' })).toMatchObject({
       error: { where: 'local', error: { code: 'link_empty_response' } },
     })
     expect(await knock).toEqual({ knock: alice.id })
     await server.pin(alice.id)
-    expect(await ping(client, server.target, { nonce: 'n' })).toMatchObject({ ok: true })
+    expect(await client.ping(server.target, { nonce: 'n' })).toMatchObject({ ok: true })
   })
 })

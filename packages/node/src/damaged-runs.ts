@@ -48,7 +48,7 @@ export class DamagedRuns implements Coordination {
   }
 
   readonly start = this.#refuse
-  readonly views = { view: this.#refuse, follow: this.#fail }
+  readonly views = { view: this.#refuse, follow: this.#fail, prompts: this.#refuse }
   readonly records = {
     storedRun: this.#refuse,
     find: this.#throw,
@@ -56,11 +56,12 @@ export class DamagedRuns implements Coordination {
     account: this.#refuse,
     proof: this.#refuse,
   }
+  readonly usage = { since: async () => ({ agents: [], turns: [] }) }
   readonly works = { show: this.#refuse }
   readonly cleaning = { clean: this.#refuse }
   readonly applies = { apply: this.#refuse, undo: this.#refuse, list: this.#throw }
   /** No turn is at work. */
-  readonly listeners = { listen: () => () => undefined }
+  readonly listeners = { listen: () => () => undefined, recent: () => ({ events: [], missed: 0 }) }
   readonly gates = {
     list: async () => [],
     find: this.#refuse,

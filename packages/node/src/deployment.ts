@@ -3,7 +3,6 @@
 import { lstatSync } from 'node:fs'
 import type { Transport } from '@parley/call'
 import { ParleyError } from '@parley/core'
-import { ContentCipher, ContentKeys, sealingOf } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
 
 /** A place where the node is about to listen. */
@@ -12,11 +11,6 @@ export interface Listener {
   readonly kind: string
   /** Both ends are authenticated by certificates; of `tls` only. */
   readonly mutual?: boolean
-}
-
-/** Opens what any model has sealed, and seals as this one asks for. */
-export function cipherFor(model: DeploymentModel, secret: Uint8Array): ContentCipher {
-  return new ContentCipher(new ContentKeys(secret), sealingOf(model))
 }
 
 /**

@@ -1,5 +1,4 @@
 // The public names of @parley/node.
-export { parseBytes, parseDuration } from '@parley/agents'
 export { formatProblems, type Team } from '@parley/coordinator'
 export { parseMention } from '@parley/link'
 export { KEY_MARK, keyProblem, openCold, parsePublicKeys } from '@parley/trail'

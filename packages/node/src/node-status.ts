@@ -1,7 +1,15 @@
 // How a node is: what `/node/status` tells.
 import type { CallNode } from '@parley/call'
-import type { Coordination, RunSummaryView } from '@parley/coordinator'
-import { asParleyError, type Clock, formatTimestamp, type RunId, type Ticks, ticksPerMillisecond } from '@parley/core'
+import type { Coordination, RunSummarySchema } from '@parley/coordinator'
+import {
+  asParleyError,
+  type Clock,
+  formatTimestamp,
+  type RunId,
+  type Static,
+  type Ticks,
+  ticksPerMillisecond,
+} from '@parley/core'
 import { ALP_ORIGIN, isPeer } from '@parley/link'
 import type { Trail } from '@parley/trail'
 import type { Config } from './config/load.ts'
@@ -54,7 +62,7 @@ export async function nodeStatus(
 /**
  * A user who wants to stop or repair a node asks for its status first: unreadable runs must not keep it from answering.
  */
-async function liveRuns(coordinator: Coordination, log: NodeLog): Promise<readonly RunSummaryView[]> {
+async function liveRuns(coordinator: Coordination, log: NodeLog): Promise<readonly Static<typeof RunSummarySchema>[]> {
   try {
     return await coordinator.runs.list({ states: ['waiting', 'working'], limit: 1000 })
   } catch (cause) {
@@ -65,7 +73,7 @@ async function liveRuns(coordinator: Coordination, log: NodeLog): Promise<readon
 }
 
 /** A peer may have started others over the call protocol: those go on with the next node. */
-async function answersIn(live: readonly RunSummaryView[], coordinator: Coordination): Promise<number> {
+async function answersIn(live: readonly Static<typeof RunSummarySchema>[], coordinator: Coordination): Promise<number> {
   const ofPeers = live.filter(({ principal }) => isPeer(principal))
   const stored = await Promise.all(ofPeers.map(({ run }) => coordinator.records.storedRun(run as RunId)))
   return stored.filter(each => each.ok && each.value.origin === ALP_ORIGIN).length

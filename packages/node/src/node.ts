@@ -2,20 +2,12 @@
 // it down again in the reverse order. It decides nothing itself.
 import { rmSync } from 'node:fs'
 import type { AgentFunction } from '@parley/agents'
-import {
-  CallError,
-  CallNode,
-  type Listening,
-  listenUnix,
-  OperationRegistry,
-  PROVEN,
-  type Transport,
-} from '@parley/call'
+import { CallError, CallNode, type Listening, listenUnix, OperationRegistry, type Transport } from '@parley/call'
 import { type Coordination, Coordinator, type CoordinatorOptions, type Machine } from '@parley/coordinator'
 import { type Clock, err, formatTimestamp, ok, type Result, SystemClock } from '@parley/core'
 import type { StoragePolicy } from '@parley/kernel'
 import { ALP_ORIGIN } from '@parley/link'
-import { openTrail, profileSigner, type Trail } from '@parley/trail'
+import { ContentCipher, openTrail, profileSigner, type Trail } from '@parley/trail'
 import { agentAdapter } from './agents/adapter.ts'
 import { AwayAgents } from './agents/away.ts'
 import { agentDirectory } from './agents/directory.ts'
@@ -23,12 +15,13 @@ import { liveDailyUsd } from './config/live-daily-usd.ts'
 import type { Config } from './config/load.ts'
 import { storePassphrase } from './config/store-passphrase.ts'
 import { orDamagedRuns } from './damaged-runs.ts'
-import { admits, cipherFor, type Listener, requireListeners, requireOwnSocket } from './deployment.ts'
+import { admits, type Listener, requireListeners, requireOwnSocket } from './deployment.ts'
 import { ownerPrincipal, TurnIdentities } from './identity.ts'
 import { IdleWatch } from './idle.ts'
 import { nodeLimits, nodeTimes } from './limits.ts'
 import { linkSurroundings } from './link/answers.ts'
 import { NodeLink } from './link/node-link.ts'
+import { planHere } from './link/plan.ts'
 import type { NodeLog } from './log/log.ts'
 import { nodeStatus, type StatusParts } from './node-status.ts'
 import { DesktopNotes } from './notify.ts'
@@ -58,6 +51,8 @@ export interface NodeOptions {
   readonly clock?: Clock
   /** Opens the coordinator; for tests. */
   readonly conduct?: (options: CoordinatorOptions) => Promise<Coordination>
+  /** Where peers reach it, by the configuration and by what the machine says; for tests. */
+  readonly plan?: typeof planHere
   /** What agents of the kind `function` can call, by name. */
   readonly functions?: Readonly<Record<string, AgentFunction>>
 }
@@ -106,7 +101,7 @@ export class Node {
     try {
       const { deployment, sign, replica } = config.values
       requireListeners(deployment, LISTENERS)
-      const cipher = cipherFor(deployment, prepared.value.secret)
+      const cipher = ContentCipher.for(deployment, prepared.value.secret)
       const watched = await watchMachine(paths, clock, log)
       machine = watched
       open.push(async () => watched.close())
@@ -124,7 +119,15 @@ export class Node {
       const spending = Spending.open({ home: paths.folder, clock, dailyUsd: liveDailyUsd(config, log), log })
       // The profile's one key is for its links too (ALP-ID-01), whether it signs the record or not.
       if (!sign) (await profileSigner(paths.folder)).close?.()
-      const link = new NodeLink({ config, env, clock, spending, owner: ownerPrincipal(), log })
+      const link = new NodeLink({
+        config,
+        env,
+        clock,
+        spending,
+        owner: ownerPrincipal(),
+        log,
+        plan: options.plan ?? planHere,
+      })
       open.push(() => link.close())
       const { functions = {} } = options
       const away = new AwayAgents(clock)
@@ -199,7 +202,7 @@ export class Node {
       status: async () => up().status(),
       requestStop: reason => up().#stopSoon(reason),
     })
-    const registry = new OperationRegistry(operations, { from: PROVEN, warn: message => log.warn(message) })
+    const registry = new OperationRegistry(operations, { from: { proven: true }, warn: message => log.warn(message) })
     const calls = new CallNode({ registry, identities, clock, log: message => log.debug(message) })
     // A caller on the socket is the owner: known from the first start on, and on record at each (W-SEC-06).
     const accepted = await recorded(coordinator.users.accept(owner, 'unix-socket'), machine, clock)

@@ -1,9 +1,10 @@
 // Signs on a thread of its own: an Ed25519 signature takes longer than all else that an append costs.
 import { parentPort, workerData } from 'node:worker_threads'
 // Only this entry: the thread starts in the middle of work, and the others load three times as long.
-import { SIGNATURE_BYTES, sign, signingKeyOf } from '@parley/keys/sodium'
+import { sign, signingKeyOf, sodium } from '@parley/keys/sodium'
 
 const HASH_BYTES = 32
+const SIGNATURE_BYTES = sodium.crypto_sign_BYTES
 
 const key = signingKeyOf(workerData as Uint8Array)
 

@@ -3,7 +3,6 @@ import { err, formatTimestamp, ok, type Result, type RunId, refuse, type Ticks, 
 import { fingerprint } from '@parley/keys'
 import type { ReplicaReport, TierReport } from './archive/tier-report.ts'
 import { ContentCipher, type Sealing } from './content/cipher.ts'
-import type { ContentKeys } from './content/keys.ts'
 import { RunContent } from './content/run-content.ts'
 import type { Entry } from './entry.ts'
 import { commitError } from './errors.ts'
@@ -114,8 +113,8 @@ export class Trail {
   }
 
   /** From now on content is written with proofs by this secret (W-SEC-16), unless the trail has its own cipher. */
-  prove(keys: ContentKeys): void {
-    this.#cipher ??= new ContentCipher(keys, 'none')
+  prove(secret: Uint8Array): void {
+    this.#cipher ??= ContentCipher.for('single-runtime', secret)
   }
 
   /** One run, whether it has entries already or not. It stays in memory until it is released. */

@@ -30,7 +30,10 @@ export class AddedLines {
   }
 
   #take(line) {
-    if (this.#left.added > 0 || this.#left.old.some(count => count > 0)) return this.#content(line)
+    const open = this.#left.added > 0 || this.#left.old.some(count => count > 0)
+    // git miscounts hunks of merges that deleted a file: what begins otherwise is no content, whatever is to come.
+    if (open && /^[ +\\-]|^$/.test(line)) return this.#content(line)
+    this.#left = { added: 0, old: [] }
     if (line.startsWith('\0')) {
       ;[this.commit, this.#date] = line.slice(1).split(' ')
       this.commits++

@@ -116,14 +116,15 @@ test('the environment is small: the usual variables, what is passed, what is set
 })
 
 test('secrets of its environment that an agent prints are hidden everywhere', async () => {
-  const script = shop.shell('leak', 'echo "key $API_KEY"; cat "$PARLEY_TOKEN_FILE" >&2; exit 1')
+  const script = shop.shell('leak', 'echo "key $API_KEY"; echo "$PEM_KEY"; cat "$PARLEY_TOKEN_FILE" >&2; exit 1')
   const { result, events } = await shop.take(
-    { command: [script], pass: ['API_KEY'] },
+    { command: [script], pass: ['API_KEY', 'PEM_KEY'] },
     { token: 'tok-0123456789' },
-    { environment: { PATH: process.env.PATH, API_KEY: 'sk-abcdefgh' } },
+    { environment: { PATH: process.env.PATH, API_KEY: 'sk-abcdefgh', PEM_KEY: 'first-0123\nsecond-4567' } },
   )
   const everything = JSON.stringify([result, result.outcome === 'failed' && result.error, events])
-  expect(everything).not.toMatch(/sk-abcdefgh|tok-0123456789/)
+  expect(everything).not.toMatch(/sk-abcdefgh|tok-0123456789|first-0123|second-4567/)
+  expect(everything).toContain('[PEM_KEY]')
   expect(everything).toContain('key [API_KEY]')
   expect(everything).toContain('[PARLEY_TOKEN]')
 })

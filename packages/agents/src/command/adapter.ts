@@ -1,8 +1,18 @@
 // The `command` adapter: a turn is one run of a program in the workspace's folder.
-import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { realpathSync, statSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, isAbsolute, join, resolve } from 'node:path'
-import { assertNever, type Clock, durationMs, ParleyError, SystemClock, type TurnResult } from '@parley/core'
+import {
+  assertNever,
+  type Clock,
+  durationMs,
+  durationText,
+  ParleyError,
+  SystemClock,
+  sizeText,
+  type TurnResult,
+} from '@parley/core'
 import { agentDefaults, agentLimits } from '../limits.ts'
 import { borrowed } from '../logins.ts'
 import type { MeteredAdapter } from '../metering.ts'
@@ -11,14 +21,17 @@ import { Patience } from '../outage/patience.ts'
 import { presets } from '../presets.ts'
 import { turnMarker } from '../processes.ts'
 import { aborted, failed, makeAdapter, type Turn, type TurnEnd } from '../turn.ts'
-import type { CommandPlan } from './config.ts'
+import { commandText } from './command-text.ts'
+import type { CommandPlan, KnownProgram } from './config.ts'
 import { childEnvironment, passedOn, secretHider, type Variables } from './environment.ts'
 import { startError } from './errors.ts'
 import { AgentOutput, type OutputEnd } from './output.ts'
 import { openLog } from './output-log.ts'
+import type { JsonObject } from './parsers/parser.ts'
 import { fillIn, type Placeholders, promptText } from './prompt.ts'
 import { type ProgramEnd, type ProgramRun, runProgram } from './spawn.ts'
-import { TOKEN_FILE, type TurnFiles, withTurnFiles } from './turn-files.ts'
+import { withTelemetry } from './telemetry.ts'
+import { TOKEN_FILE, type TurnFiles, withTokenFile, withTurnFiles } from './turn-files.ts'
 import { layOut, wirings } from './wiring.ts'
 
 export interface CommandAdapterOptions {
@@ -34,6 +47,8 @@ export interface CommandAdapterOptions {
   readonly tokens?: string | undefined
   /** A file that gets everything that the program prints. */
   readonly log?: string | undefined
+  /** No agent, but a check or a setup: messages name its command. */
+  readonly check?: boolean | undefined
   /** The folder of `parley`, for programs that get its tools. */
   readonly bin?: string | undefined
 }
@@ -43,6 +58,7 @@ export const EXIT_BLOCKED = 75
 
 interface Agent extends Required<Pick<CommandAdapterOptions, 'clock' | 'environment' | 'grace' | 'temporary'>> {
   readonly name: string
+  readonly check: boolean
   readonly plan: CommandPlan
   readonly base: string
   readonly tokens: string
@@ -54,13 +70,15 @@ interface Agent extends Required<Pick<CommandAdapterOptions, 'clock' | 'environm
 interface Inside {
   readonly environment: Variables
   readonly wired: readonly string[]
+  /** A file that gets the program's telemetry. */
+  readonly telemetry?: string
 }
 
 export function programAdapter(name: string, plan: CommandPlan, options: CommandAdapterOptions): MeteredAdapter {
   const { clock = new SystemClock(), environment = process.env, grace = agentDefaults.graceMs } = options
   const { temporary = tmpdir(), tokens = temporary } = options
-  const { base = '.', bin, log } = options
-  const agent = { name, plan, clock, environment, grace, temporary, tokens, bin, log, base: resolve(base) }
+  const { base = '.', bin, log, check = false } = options
+  const agent = { name, check, plan, clock, environment, grace, temporary, tokens, bin, log, base: resolve(base) }
   // Known programs get tools, since they ask their user before they run a command, or run none.
   const verbs = bin === undefined ? {} : { verbs: plan.preset ? ('tools' as const) : ('shell' as const) }
   const reach = { folder: true, ...verbs }
@@ -69,21 +87,34 @@ export function programAdapter(name: string, plan: CommandPlan, options: Command
 
 async function take(agent: Agent, turn: Turn): Promise<TurnEnd> {
   const { folder } = turn.input
-  if (folder !== undefined && !(await isFolder(folder))) return { result: failed(noFolder(folder)), outputBytes: 0 }
+  if (folder !== undefined && !isFolder(folder)) return { result: failed(noFolder(folder)), outputBytes: 0 }
   const { token, environment } = turn.input
+  const { plan, bin, tokens } = agent
   if (token === undefined) return prepared(agent, turn, { environment: {}, wired: [] })
-  const given = { token, place: agent.tokens, environment }
-  return withTurnFiles(given, async files => prepared(agent, turn, await insideOf(agent, turn, files)))
+  const { preset } = plan
+  if (!preset || bin === undefined)
+    return withTokenFile(tokens, token, file =>
+      prepared(agent, turn, { environment: { [TOKEN_FILE]: file }, wired: [] }),
+    )
+  const given = { token, place: tokens, environment }
+  return withTurnFiles(given, async files => prepared(agent, turn, await insideOf(agent, turn, files, { preset, bin })))
 }
 
-async function insideOf({ plan, bin, environment: node }: Agent, turn: Turn, files: TurnFiles): Promise<Inside> {
-  const token = { [TOKEN_FILE]: files.token }
-  if (!plan.preset || bin === undefined) return { environment: token, wired: [] }
+/** A known program gets the tools of `parley mcp`. */
+async function insideOf(
+  { plan, environment: node }: Agent,
+  turn: Turn,
+  files: TurnFiles,
+  { preset, bin }: { readonly preset: KnownProgram; readonly bin: string },
+): Promise<Inside> {
   const environment = { ...passedOn(node, plan.pass), ...plan.env, ...turn.input.environment }
   const server = [join(bin, 'parley'), 'mcp', '--turn', files.turn] as const
-  const wiring = wirings[plan.preset.name]({ server, folder: files.folder, environment })
-  await layOut(files.folder, wiring)
-  return { environment: { ...token, ...wiring.env }, wired: wiring.args }
+  const { folder } = files
+  const replaceable = turn.input.patienceMs !== undefined
+  const wiring = wirings[preset.name]({ server, folder, environment, replaceable })
+  await layOut(folder, wiring)
+  const telemetry = wiring.telemetry === undefined ? {} : { telemetry: join(folder, wiring.telemetry) }
+  return { environment: { [TOKEN_FILE]: files.token, ...wiring.env }, wired: wiring.args, ...telemetry }
 }
 
 async function prepared(agent: Agent, turn: Turn, inside: Inside): Promise<TurnEnd> {
@@ -154,11 +185,11 @@ async function runProgramOf(
     emit,
     log: log?.line,
     hide: secretHider({ ...environment, ...(input.token !== undefined && { PARLEY_TOKEN: input.token }) }),
-    folders: [folder, await realpath(folder).catch(() => folder)].toSorted((a, b) => b.length - a.length),
+    folders: namesOf(folder),
     patience,
   })
   const { command } = agent.plan
-  const parts = preset ? preset.command({ wired: inside.wired, session }) : command
+  const parts = preset ? preset.command({ wired: inside.wired, session, usd: input.budget?.usd }) : command
   const run: ProgramRun = {
     command: commandOf(agent, parts, {
       prompt,
@@ -180,12 +211,16 @@ async function runProgramOf(
     stderr: bytes => output.stderr(bytes),
     ...(agent.plan.prompt === 'stdin' && { input: preset ? presets[preset.name].input(prompt) : prompt }),
   }
-  const end = await runProgram(run)
+  const { telemetry } = inside
+  const take = (line: JsonObject) => output.telemetry(line)
+  const end = await (telemetry === undefined
+    ? runProgram(run)
+    : withTelemetry(telemetry, agent.clock, take, () => runProgram(run)))
   patience.calm()
   const said = output.end()
   await log?.end()
   if (end.cause === 'start')
-    return { result: failed(startError(agent.name, run.command[0], end.error)), outputBytes: 0 }
+    return { result: failed(startError(whoOf(agent), run.command[0], end.error)), outputBytes: 0 }
   const { outputBytes } = end
   const result = resultOf(agent, turn, end, said, basename(run.command[0]))
   const refused = resumed && end.cause === 'exit' && result.outcome === 'failed' && said.idle && !said.outage
@@ -216,20 +251,20 @@ function resultOf(
   program: string,
 ): TurnResult {
   const { usage, stderr } = said
-  const who = `The agent ${agent.name} (${program})`
+  const who = whoOf(agent, program)
   switch (end.cause) {
     case 'aborted':
       if (said.refused && !turn.input.signal.aborted) return gaveUp(who, said.refused, said)
       return aborted(turn.input.signal.reason, usage, said.refused)
     case 'timeout': {
-      const message = `${who} was not done after ${agent.plan.timeoutMs} ms and was ended. If it needs longer, raise its \`timeout\`.`
+      const message = `${who} was not done after ${durationText(agent.plan.timeoutMs)} and was ended. If it needs longer, raise its \`timeout\`.`
       return failed(
         new ParleyError('timeout', message, { retryable: true, details: { stderr, ...given(said.refused) } }),
         usage,
       )
     }
     case 'output_limit': {
-      const message = `${who} printed more than ${agent.plan.maxOutput} bytes and was ended. Let it print less, or raise its \`max_output\`.`
+      const message = `${who} printed more than ${sizeText(agent.plan.maxOutput)} and was ended. Let it print less, or raise its \`max_output\`.`
       return failed(new ParleyError('output_limit', message, { details: { stderr } }), usage)
     }
     case 'exit':
@@ -238,6 +273,10 @@ function resultOf(
       assertNever(end.cause)
   }
   const { exitCode, signal } = end
+  if (said.exhausted) {
+    const message = `${who} has spent what it may and ended.`
+    return failed(new ParleyError('budget_exceeded', message, { details: { stderr } }), usage)
+  }
   if (exitCode === EXIT_BLOCKED || (exitCode === 0 && said.blocked !== undefined)) {
     const reason = said.blocked ?? (said.lastWords || 'the agent asked to be run again later')
     return { outcome: 'blocked', reason, usage }
@@ -258,6 +297,11 @@ function resultOf(
   return { outcome: 'complete', text: said.text, usage }
 }
 
+function whoOf({ name, check, plan }: Agent, program?: string): string {
+  if (check) return `\`${commandText(plan.command)}\``
+  return `The agent ${name}${program === undefined ? '' : ` (${program})`}`
+}
+
 function given(outage: Outage | undefined): { readonly outage?: Outage } {
   return outage === undefined ? {} : { outage }
 }
@@ -276,11 +320,20 @@ function tellLeftovers({ emit }: Turn, { leftBehind, left }: Exclude<ProgramEnd,
   if (left.length > 0) emit({ type: 'notice', text: `Could not end: process ${left.join(', ')}.` })
 }
 
-async function isFolder(path: string): Promise<boolean> {
+function isFolder(path: string): boolean {
   try {
-    return (await stat(path)).isDirectory()
+    return statSync(path).isDirectory()
   } catch {
     return false
+  }
+}
+
+/** As it is called and as it is, the longer one first. */
+function namesOf(folder: string): readonly string[] {
+  try {
+    return [folder, realpathSync.native(folder)].toSorted((one, other) => other.length - one.length)
+  } catch {
+    return [folder]
   }
 }
 
@@ -290,7 +343,7 @@ function noFolder(folder: string): ParleyError {
 }
 
 function promptTooLarge(name: string, prompt: string): ParleyError {
-  const bytes = Buffer.byteLength(prompt)
-  const message = `The prompt for the agent ${name} has ${bytes} bytes; an argument holds ${agentLimits.argumentBytes}. Use \`prompt: stdin\` or {prompt_file}.`
-  return new ParleyError('prompt_too_large', message, { details: { bytes } })
+  const size = Buffer.byteLength(prompt)
+  const message = `The prompt for the agent ${name} has ${sizeText(size)}; an argument holds ${sizeText(agentLimits.argumentBytes + 1)}. Use \`prompt: stdin\` or {prompt_file}.`
+  return new ParleyError('prompt_too_large', message, { details: { bytes: size } })
 }

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { planOf } from '../testing/command.ts'
 import { commandFields } from './config.ts'
-import { parseBytes, parseDuration } from './quantities.ts'
 
 test('what is left out has a default', () => {
   expect(planOf({ command: ['run', 'it'] })).toEqual({
@@ -87,35 +86,4 @@ test('every field of the schema says what it is, for editors', () => {
 
 test('the schema has no reference to anything outside: it can be embedded', () => {
   expect(JSON.stringify(commandFields)).not.toContain('$ref')
-})
-
-test.each([
-  ['250ms', 250],
-  ['90s', 90_000],
-  ['10m', 600_000],
-  ['1h30m', 5_400_000],
-  ['2d', 172_800_000],
-  ['1m500ms', 60_500],
-  ['', undefined],
-  ['10', undefined],
-  ['m', undefined],
-  ['1.5h', undefined],
-  ['30m1h', undefined],
-  ['99999999999999999999d', undefined],
-])('the duration %j is %s ms', (text, milliseconds) => {
-  expect(parseDuration(text)).toBe(milliseconds)
-})
-
-test.each([
-  ['1000', 1000],
-  ['1B', 1],
-  ['64KiB', 65_536],
-  ['8 MiB', 8_388_608],
-  ['1GB', 1e9],
-  ['', undefined],
-  ['8M', undefined],
-  ['-1', undefined],
-  ['99999999999999999999', undefined],
-])('the size %j is %s bytes', (text, bytes) => {
-  expect(parseBytes(text)).toBe(bytes)
 })

@@ -1,9 +1,19 @@
 // The configuration of a command agent: its fields in a file, its settings as a run keeps them, and the plan of a turn.
-import { type AgentSettings, err, ok, type Result, type SettingsProblem, type Static, Type } from '@parley/core'
+import {
+  type AgentSettings,
+  err,
+  ok,
+  parseBytes,
+  parseDuration,
+  type Result,
+  type SettingsProblem,
+  type Static,
+  sizePattern,
+  Type,
+} from '@parley/core'
 import { agentDefaults, agentLimits } from '../limits.ts'
 import { type PresetExtras, type PresetName, presetCommand, presetNames, presets, presetVariables } from '../presets.ts'
 import { type ParserName, parserNames } from './parsers/parser.ts'
-import { parseBytes, parseDuration, sizePattern } from './quantities.ts'
 
 const variableName = Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$', maxLength: 256 })
 const commandPart = Type.String({ maxLength: agentLimits.commandPartLength, pattern: '^[^\\u0000]*$' })
@@ -94,14 +104,17 @@ export interface CommandSettings extends AgentSettings {
   readonly args?: readonly string[]
 }
 
+/** With its command for a turn that has more to say to it. */
+export interface KnownProgram {
+  readonly name: PresetName
+  command(more: PresetExtras): readonly [string, ...string[]]
+}
+
 export interface CommandPlan {
   /** Program and arguments with their placeholders. */
   readonly command: readonly [string, ...string[]]
-  /** The known program that it is, and its command for a turn that has more to say to it. */
-  readonly preset?: {
-    readonly name: PresetName
-    command(more: PresetExtras): readonly [string, ...string[]]
-  }
+  /** The known program that it is. */
+  readonly preset?: KnownProgram
   readonly prompt: PromptMode
   readonly output: OutputName
   readonly env: Readonly<Record<string, string>>

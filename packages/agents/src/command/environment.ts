@@ -61,8 +61,16 @@ const secretName = /^(?!.*_FILE$).*(KEY|TOKEN|SECRET|PASS(WORD|WD|PHRASE)|CREDEN
 /** Replaces the values of variables that look like secrets, for an agent that prints its environment. */
 export function secretHider(environment: Readonly<Record<string, string>>): (text: string) => string {
   const secrets = Object.entries(environment)
-    .filter(([name, value]) => secretName.test(name) && value.length >= agentLimits.secretLength)
+    .filter(([name]) => secretName.test(name))
+    .flatMap(([name, value]) => formsOf(value).map((form): [string, string] => [name, form]))
+    .filter(([, form]) => form.length >= agentLimits.secretLength)
     // The longer of two secrets with the same beginning is replaced first.
     .sort(([, one], [, other]) => other.length - one.length)
   return text => secrets.reduce((shown, [name, value]) => shown.replaceAll(value, `[${name}]`), text)
+}
+
+/** As it is, as a text in JSON, and each of its lines: what is printed comes line by line. */
+function formsOf(value: string): readonly string[] {
+  const lines = value.split(/\r?\n/)
+  return [...new Set([value, JSON.stringify(value).slice(1, -1), ...lines])]
 }

@@ -1,9 +1,9 @@
 // Why a program could not be started, in words.
 import { ParleyError } from '@parley/core'
 
-export function startError(name: string, program: string, cause: NodeJS.ErrnoException): ParleyError {
+export function startError(who: string, program: string, cause: NodeJS.ErrnoException): ParleyError {
   const { code, what, retryable = false } = reasonOf(program, cause)
-  return new ParleyError(code, `The agent ${name} cannot start: ${what}`, { details: { program }, cause, retryable })
+  return new ParleyError(code, `${who} cannot start: ${what}`, { details: { program }, cause, retryable })
 }
 
 interface Reason {

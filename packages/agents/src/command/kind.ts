@@ -1,5 +1,5 @@
 // The kind `command`: any program, by its command line or as a preset.
-import { type AgentKind, type Clock, ParleyError } from '@parley/core'
+import { type AgentKind, type Clock, ParleyError, sizeText } from '@parley/core'
 import { presetNames, presets } from '../presets.ts'
 import { programAdapter } from './adapter.ts'
 import { commandText } from './command-text.ts'
@@ -13,7 +13,6 @@ import {
 } from './config.ts'
 import type { Variables } from './environment.ts'
 import { findProgram, inFront, missingProgram, type ProgramPlace } from './find-program.ts'
-import { formatBytes } from './quantities.ts'
 import { programVersion } from './version.ts'
 
 export interface CommandHost extends Omit<ProgramPlace, 'path'> {
@@ -24,6 +23,8 @@ export interface CommandHost extends Omit<ProgramPlace, 'path'> {
   readonly tokens?: string | undefined
   /** A file that gets everything that the program prints. */
   readonly log?: string | undefined
+  /** Whether it is no agent, but a check or a setup. */
+  readonly check?: boolean | undefined
 }
 
 export const commandKind: AgentKind<CommandSettings, ProgramPlace, CommandHost> = {
@@ -53,7 +54,7 @@ export const commandKind: AgentKind<CommandSettings, ProgramPlace, CommandHost> 
         ...(variables.length > 0 ? [['env', variables.join(' ')] as const] : []),
         ...(pass && pass.length > 0 ? [['gets', pass.join(', ')] as const] : []),
       ],
-      limits: maxOutputBytes === undefined ? [] : [`${formatBytes(maxOutputBytes)} of output`],
+      limits: maxOutputBytes === undefined ? [] : [`${sizeText(maxOutputBytes)} of output`],
     }
   },
 

@@ -8,9 +8,10 @@ import type { Patience } from '../outage/patience.ts'
 import { resetAt, resetIn } from '../outage/resets.ts'
 import { reasonInWords, reasonOfProgram, retryInLine } from '../outage/wordings.ts'
 import type { OutputName } from './config.ts'
+import { lastWordsOf } from './last-words.ts'
 import { LineDecoder, plainText } from './lines.ts'
-import { parsers } from './parsers/index.ts'
-import { isObject, type JsonObject, type Parser, type Report } from './parsers/parser.ts'
+import { logged, parsers } from './parsers/index.ts'
+import { type JsonObject, type Parser, parseObject, type Report } from './parsers/parser.ts'
 import { ByteTail, shorten, TextTail } from './tail.ts'
 import { LineEvents } from './throttle.ts'
 
@@ -31,6 +32,8 @@ export interface OutputEnd {
   readonly usage: Usage
   readonly blocked?: string
   readonly failed?: string
+  /** It ended because it has spent what it was allowed to. */
+  readonly exhausted: boolean
   readonly session?: string
   /** It said and used nothing: whatever ended it came before its work. */
   readonly idle: boolean
@@ -39,7 +42,7 @@ export interface OutputEnd {
   /** The same, or what its last words say about it. */
   readonly outage?: Outage
   readonly stderr: string
-  /** The last line of standard error, or of standard output, that says something. */
+  /** The line of standard error that says what went wrong, or the last one of standard output. */
   readonly lastWords: string
 }
 
@@ -58,12 +61,12 @@ export class AgentOutput {
   #result: string | undefined
   #blocked: string | undefined
   #failed: string | undefined
+  #exhausted = false
   #session: string | undefined
   #idle = true
   #refused: Outage | undefined
   #usage: Usage = {}
   #lastOut = ''
-  #lastError = ''
 
   constructor(options: OutputOptions) {
     const { output, clock, emit, hide, log = () => {} } = options
@@ -91,8 +94,12 @@ export class AgentOutput {
   }
 
   stderr(bytes: Uint8Array): void {
-    this.#errors.add(bytes)
     this.#stderr.push(bytes)
+  }
+
+  /** What the program told beside its output. */
+  telemetry(line: JsonObject): void {
+    this.#parser?.(line)
   }
 
   end(): OutputEnd {
@@ -101,7 +108,7 @@ export class AgentOutput {
     this.#endMessage()
     this.#events.end()
     const stderr = this.#hide(plainText(this.#errors.read()))
-    const lastWords = shorten(this.#lastError || this.#lastOut, agentLimits.summaryLength)
+    const lastWords = shorten(lastWordsOf(stderr) || this.#lastOut, agentLimits.summaryLength)
     const outage =
       this.#refused ?? this.#inWords([this.#failed ?? '', lastWords, stderr.slice(-agentLimits.summaryLength)])
     return {
@@ -109,6 +116,7 @@ export class AgentOutput {
       usage: this.#usage,
       ...(this.#blocked !== undefined && { blocked: this.#blocked }),
       ...(this.#failed !== undefined && { failed: this.#failed }),
+      exhausted: this.#exhausted,
       ...(this.#session !== undefined && { session: this.#session }),
       idle: this.#idle && !used(this.#usage),
       ...(this.#refused && { refused: this.#refused }),
@@ -139,9 +147,14 @@ export class AgentOutput {
   }
 
   #errorLine(text: string): void {
+    const line = logged[this.#options.output]?.(text)
+    if (line) {
+      this.#parser?.(line)
+      return
+    }
+    this.#errors.add(Buffer.from(`${text}\n`))
     if (text.trim() === '') return
-    this.#lastError = text.trim()
-    const refusal = retryInLine(this.#options.output, this.#lastError)
+    const refusal = retryInLine(this.#options.output, text.trim())
     if (refusal) this.#refusal(refusal)
     // A known program tells what it does in its events: what else it prints is noise.
     else if (isOwn(this.#options.output)) this.#events.line('notice', text)
@@ -242,6 +255,9 @@ export class AgentOutput {
       failed: message => {
         this.#failed = shorten(plainText(message), agentLimits.summaryLength)
       },
+      exhausted: () => {
+        this.#exhausted = true
+      },
       session: id => {
         if (id.length <= agentLimits.sessionLength && SESSION.test(id)) this.#session = id
       },
@@ -259,14 +275,4 @@ function used({ tokensIn = 0, tokensOut = 0, usd = 0 }: Usage): boolean {
 /** What the user wrote, or wrote for Parley. */
 function isOwn(output: OutputName): boolean {
   return output === 'text' || output === 'json-lines'
-}
-
-function parseObject(line: string): JsonObject | undefined {
-  if (!line.trimStart().startsWith('{')) return undefined
-  try {
-    const value: unknown = JSON.parse(line)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

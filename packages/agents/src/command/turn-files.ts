@@ -1,5 +1,7 @@
 // The private files of a turn: its token, which a variable names, since environments are inherited, printed and shown
 // in /proc; the way to it, for `parley mcp`; and what a program is given of its own.
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Variables } from './environment.ts'
@@ -15,6 +17,21 @@ export interface TurnFiles {
   readonly token: string
   /** For `parley mcp --turn`. */
   readonly turn: string
+}
+
+/**
+ * The token alone; its file exists while `use` runs. It is written at once: one small file takes less time than its way
+ * through the thread pool, where every turn that starts waits.
+ */
+export async function withTokenFile<T>(place: string, token: string, use: (file: string) => Promise<T>): Promise<T> {
+  mkdirSync(place, { recursive: true, mode: 0o700 })
+  const file = join(place, `parley-token-${randomUUID()}`)
+  try {
+    writeFileSync(file, token, { mode: 0o600, flag: 'wx' })
+    return await use(file)
+  } finally {
+    rmSync(file, { force: true })
+  }
 }
 
 /** The files exist while `use` runs. Only the owner can read them (0600) and their folder (0700). */

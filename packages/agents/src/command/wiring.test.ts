@@ -124,6 +124,31 @@ test('qwen by --mcp-config, trusted', async () => {
 })
 
 test.each([
+  ['gemini', 'home/.gemini/settings.json', '/mine'],
+  ['qwen', 'defaults.json', undefined],
+] as const)('%s sends the telemetry of its user where it has always gone', async (name, file, there) => {
+  const HOME = join(shop.folder, 'home')
+  const outfile = async () => JSON.parse((await given(name, { HOME })).files[file]!.text).telemetry?.outfile
+  expect(await outfile()).toMatch(/\/telemetry$/)
+  shop.file(`home/.${name}/settings.json`, '{ "telemetry": { "enabled": true, "outfile": "/mine" } }')
+  expect(await outfile()).toBe(there)
+})
+
+test('qwen keeps nothing of a turn in the home of its user, unless the system says so, and tries as often as ever', async () => {
+  const defaults = async (system: string) => {
+    const QWEN_CODE_SYSTEM_DEFAULTS_PATH = shop.file('system.json', system)
+    return JSON.parse((await given('qwen', { QWEN_CODE_SYSTEM_DEFAULTS_PATH })).files['defaults.json']!.text)
+  }
+  expect(await defaults('{}')).toMatchObject({
+    memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false },
+    model: { generationConfig: {} },
+    telemetry: { outfile: expect.stringMatching(/\/telemetry$/), logPrompts: false },
+  })
+  const system = { memory: { enableManagedAutoMemory: true }, model: { name: 'x' }, telemetry: { enabled: false } }
+  expect(await defaults(JSON.stringify(system))).toMatchObject(system)
+})
+
+test.each([
   ['gemini', 'GEMINI_API_KEY', 'home/.gemini/settings.json', 'gemini-api-key'],
   ['qwen', 'OPENAI_API_KEY', 'defaults.json', 'openai'],
 ] as const)('%s works with %s alone, unless a way to log in is chosen', async (name, key, file, type) => {

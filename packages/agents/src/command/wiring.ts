@@ -23,6 +23,8 @@ export interface WiringPlace {
   readonly folder: string
   /** What the program would get without this. */
   readonly environment: Variables
+  /** Somebody else can take over: it must not wait for a service that refuses to work. */
+  readonly replaceable: boolean
 }
 
 export interface Wiring {
@@ -33,6 +35,8 @@ export interface Wiring {
   readonly files: Readonly<Record<string, JsonObject>>
   /** By their names in the folder: what of the user's own is found there. A folder that is not there is made. */
   readonly links?: Readonly<Record<string, string>>
+  /** The file in the folder that gets its telemetry. */
+  readonly telemetry?: string
 }
 
 export const wirings: { readonly [Name in PresetName]: (place: WiringPlace) => Wiring } = {
@@ -69,8 +73,15 @@ export const wirings: { readonly [Name in PresetName]: (place: WiringPlace) => W
     const type = GEMINI_API_KEY && !other ? 'gemini-api-key' : undefined
     return {
       args: [],
-      env: { GEMINI_CLI_HOME: join(folder, 'home') },
-      files: { [`home/.gemini/${SETTINGS}`]: { ...withAuth(settings, type), mcpServers } },
+      env: { GEMINI_CLI_HOME: join(folder, 'home'), ...TELEMETRY_PACE },
+      files: {
+        [`home/.gemini/${SETTINGS}`]: {
+          ...withAuth(settings, type),
+          mcpServers,
+          ...telemetryUnless(settings.telemetry, folder),
+        },
+      },
+      telemetry: TELEMETRY_FILE,
       links: Object.fromEntries([...names].map(name => [`home/.gemini/${name}`, join(own, name)])),
     }
   },
@@ -81,15 +92,25 @@ export const wirings: { readonly [Name in PresetName]: (place: WiringPlace) => W
     const all = { ...config, mcp: { ...objectOf(config.mcp), [SERVER]: parley } }
     return { args: [], env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(all) }, files: {} }
   },
-  qwen: ({ server, folder, environment }) => {
-    const defaults = parsed(contentOf(environment[QWEN_DEFAULTS] || '/etc/qwen-code/system-defaults.json'))
+  // What its user or the system has set goes before all of this.
+  qwen: ({ server, folder, environment, replaceable }) => {
+    const system = parsed(contentOf(environment[QWEN_DEFAULTS] || '/etc/qwen-code/system-defaults.json'))
+    const model = objectOf(system.model)
+    const own = parsed(withoutComments(contentOf(join(environment.HOME || '/', '.qwen', SETTINGS))))
+    // Its client and the loop around it try again silently, or after minutes.
+    const generationConfig = { ...(replaceable && { maxRetries: 0 }), ...objectOf(model.generationConfig) }
+    const defaults = {
+      ...telemetryUnless(own.telemetry, folder),
+      ...withAuth(system, environment.OPENAI_API_KEY ? 'openai' : undefined),
+      model: { ...model, generationConfig },
+      // It would keep what it has learned from a turn in the home of its user, and ask the model for that.
+      memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false, ...objectOf(system.memory) },
+    }
     return {
       args: ['--mcp-config', join(folder, CONFIG_FILE)],
-      env: { [QWEN_DEFAULTS]: join(folder, DEFAULTS_FILE) },
-      files: {
-        [CONFIG_FILE]: { mcpServers: { [SERVER]: trusted(server) } },
-        [DEFAULTS_FILE]: withAuth(defaults, environment.OPENAI_API_KEY ? 'openai' : undefined),
-      },
+      env: { [QWEN_DEFAULTS]: join(folder, DEFAULTS_FILE), ...TELEMETRY_PACE },
+      files: { [CONFIG_FILE]: { mcpServers: { [SERVER]: trusted(server) } }, [DEFAULTS_FILE]: defaults },
+      telemetry: TELEMETRY_FILE,
     }
   },
 }
@@ -115,6 +136,17 @@ const SETTINGS = 'settings.json'
 const GEMINI_STATE = ['tmp', 'history']
 const DEFAULTS_FILE = 'defaults.json'
 const QWEN_DEFAULTS = 'QWEN_CODE_SYSTEM_DEFAULTS_PATH'
+
+const TELEMETRY_FILE = 'telemetry'
+/** Events are written soon, and without the whole text of each request. */
+const TELEMETRY_PACE = { OTEL_BLRP_SCHEDULE_DELAY: '500', OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '1000' }
+
+/** Into a file alone: nothing is sent. Where its user sends telemetry elsewhere, it goes there: there is one place. */
+function telemetryUnless(own: unknown, folder: string): JsonObject {
+  if (objectOf(own).enabled === true) return {}
+  const outfile = join(folder, TELEMETRY_FILE)
+  return { telemetry: { enabled: true, target: 'local', outfile, logPrompts: false } }
+}
 
 /** A key alone is enough: without a way to log in that its user has chosen, the program takes this one. */
 function withAuth(defaults: JsonObject, selectedType: string | undefined): JsonObject {

@@ -14,6 +14,12 @@ export function escaped(prompt: string): string {
   return `${LEAD} (in it, each @ is written \\@)\n\n${prompt.replaceAll('@', '\\@')}`
 }
 
+/** For codex, which adds the skill, app or plugin whose name follows a $. It has no sign of its own for any other $. */
+export function unnamed(prompt: string): string {
+  const plain = prompt.replaceAll(/\$(?=[\w:-])/g, () => '$\\')
+  return plain === prompt ? led(prompt) : `${LEAD} (in it, each $ before a name is written $\\)\n\n${plain}`
+}
+
 /**
  * For claude, which looks for commands and files in the last block of a message only. CLAUDE_CODE_DISABLE_ATTACHMENTS
  * would keep it from looking, and from telling the model which tools and skills there are.

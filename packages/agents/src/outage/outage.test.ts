@@ -1,4 +1,6 @@
 // Why an agent cannot work, read from what the real programs printed at answers of a scripted API that refuses.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { ManualClock, type Ticks, type TurnEvent } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { OutputName } from '../command/config.ts'
@@ -172,6 +174,15 @@ const cases: readonly (Printed & { readonly text: string })[] = [
   { output: 'qwen', out: [ofQwen('529 busy')], text: 'its service is overloaded' },
   { output: 'text', err: 'Error: 429 Too Many Requests\n', text: 'it has no quota left' },
   { output: 'json-lines', out: [{ type: 'error', message: 'Invalid API key' }], text: 'it is not logged in' },
+  {
+    output: 'json-lines',
+    out: [{ type: 'error', message: '503 Service Unavailable' }],
+    text: 'its service is overloaded',
+  },
+  { output: 'json-lines', out: [{ type: 'error', message: 'API Error: 500 {}' }], text: 'its service fails' },
+  { output: 'text', err: '502 Bad Gateway\n', text: 'its service fails' },
+  { output: 'text', err: 'Error: connect ECONNREFUSED 127.0.0.1:1\n', text: 'its service fails' },
+  { output: 'text', err: 'Credit balance is too low\n', text: 'it has no credit left' },
 ]
 
 test.each(cases)('$output: $text', ({ text, ...printed }) => {
@@ -184,6 +195,17 @@ test('what an agent says of its task is no outage, and nor is a refusal after wh
   const wrong = { type: 'result', subtype: 'error_max_turns', is_error: true }
   expect(heard({ output: 'claude', out: [retry(1, 529, 'overloaded'), said, wrong] }).end().outage).toBeUndefined()
   expect(heard({ output: 'text', out: ['The tests fail.'] }).end().outage).toBeUndefined()
+})
+
+test('a program that ends because it has spent what it may says so, and its work counts as far as it came', async () => {
+  const shop = new Workshop()
+  const spent = { type: 'result', subtype: 'error_max_budget_usd', is_error: true, total_cost_usd: 0.06 }
+  const look = `printf '%s ' "$@" > args; echo '${JSON.stringify(spent)}'; exit 1`
+  shop.shell('bin/claude', look)
+  const environment = { PATH: shop.path(join(shop.folder, 'bin')) }
+  const { result } = await shop.take({ preset: 'claude' }, { budget: { usd: 0.05 } }, { environment })
+  expect(readFileSync(join(shop.work, 'args'), 'utf8')).toContain('--max-budget-usd 0.0500 ')
+  expect(result).toMatchObject({ error: { code: 'budget_exceeded' }, usage: { usd: 0.06 } })
 })
 
 test('every try is told to whoever watches, and noise of a known program is not', () => {

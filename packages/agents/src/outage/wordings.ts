@@ -28,6 +28,17 @@ const ANY: readonly Wording[] = [
     from: 'RFC 6585 and what clients of most services print',
   },
   { says: /insufficient credit|out of credits/i, reason: 'credit', from: 'OpenRouter and most resellers' },
+  { says: /credit balance (is )?too low/i, reason: 'credit', from: 'Anthropic API, HTTP 400' },
+  {
+    says: /\b(?<status>50[0234]) (Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out)\b/i,
+    from: 'RFC 9110',
+  },
+  { says: /\b(HTTP|API Error:?|status:?) (?<status>5\d\d)\b/i, from: 'what clients of most services print' },
+  {
+    says: /connect ECONNREFUSED|getaddrinfo (ENOTFOUND|EAI_AGAIN)/,
+    reason: 'service',
+    from: 'Node.js, no way to the service',
+  },
   { says: /overloaded/i, reason: 'overloaded', from: 'Anthropic API, error overloaded_error' },
   {
     says: /unauthori[sz]ed|\b401\b|authentication|not (authenticated|logged in)|(invalid|missing|no|expired) (api.?key|credentials|token)|please (log ?in|run \S+ login)/i,

@@ -1,7 +1,8 @@
 // This side of the process that starts programs (program-server.ts). It keeps neither process alive when nothing runs.
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { CollectedEnd, CollectedProgram } from './collected.ts'
+import { type Clock, SystemClock } from '@parley/core'
+import { type CollectedEnd, type CollectedProgram, runCollected } from './collected.ts'
 import type { Answer, Exit, Question, StartError, StartedProgram } from './messages.ts'
 
 export interface ProgramOutput {
@@ -119,8 +120,11 @@ function client(): ProgramClient {
 }
 
 /** Runs a program to its end. */
-export function collectElsewhere(program: CollectedProgram): Promise<CollectedEnd> {
-  return client().collect(program)
+export function collect(program: CollectedProgram, clock: Pick<Clock, 'after'>): Promise<CollectedEnd> {
+  // Another process has the machine's time and no other.
+  return clock instanceof SystemClock
+    ? client().collect(program)
+    : runCollected(program, (milliseconds, run) => clock.after(milliseconds, run))
 }
 
 /** Starts a program as the leader of a group and session of its own. */

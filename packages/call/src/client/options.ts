@@ -1,7 +1,8 @@
 // What a client is made with, and what may be said with each call and subscription.
-import type { Clock, OperationType } from '@parley/core'
+import type { Clock } from '@parley/core'
 import type { CallOptions, SubscribeOptions } from '../call-options.ts'
 import type { EnvOptions } from '../env.ts'
+import type { OperationType } from '../operation-spec.ts'
 import type { OperationRegistry } from '../registry.ts'
 import type { LinkSource } from '../routing/remote.ts'
 import type { ConnectionOptions } from './connection.ts'

@@ -47,6 +47,24 @@ export type StreamMembers<M extends OperationMap, Prefix extends string = ''> = 
     StreamMembers<M, `${Prefix}/${Name}`>
 }
 
+export type OperationMembers<M extends OperationMap> = CallMembers<M> & { readonly streams: StreamMembers<M> }
+
+/** Anything that calls by path: a client, or what passes calls on to one. */
+export interface PathCalls {
+  call(path: string, input: unknown, options?: ClientCallOptions): Promise<unknown>
+  subscribe(path: string, input: unknown, options?: ClientSubscribeOptions): AsyncIterable<unknown>
+}
+
+/** Operations as members over calls by path, the streams among them below `streams`. */
+export function operationMembers<M extends OperationMap>({ call, subscribe }: PathCalls): OperationMembers<M> {
+  type Arguments = readonly [unknown, ClientCallOptions?]
+  const streams = pathProxy((path, given) => subscribe(path, ...(given as Arguments)))
+  const calls = pathProxy((path, given) => call(path, ...(given as Arguments)))
+  return new Proxy(calls, {
+    get: (target, name) => (name === 'streams' ? streams : Reflect.get(target, name)),
+  }) as OperationMembers<M>
+}
+
 type Use = (path: string, given: readonly unknown[]) => unknown
 
 /** What every name leads on from, and what calls `use` with the path of names that led to it. */

@@ -1,7 +1,7 @@
 // The types of the peer's operations that one link knows; others are asked for (CALL-SUB-07, CALL-ENV-05).
-import type { OperationType } from '@parley/core'
 import type { CallOptions } from '../call-options.ts'
 import { callLimits } from '../limits.ts'
+import type { OperationType } from '../operation-spec.ts'
 import type { ResponseEnvelope } from '../response.ts'
 import { readType } from '../wire/spec.ts'
 

@@ -1,7 +1,8 @@
 // What a worker says to register (CALL-ROUTE-06): who may, under which alias, and what is refused.
-import { type OperationSpec, type Principal, Type } from '@parley/core'
+import { type Principal, Type } from '@parley/core'
 import { CallError } from '../error.ts'
 import { callLimits } from '../limits.ts'
+import type { OperationSpec } from '../operation-spec.ts'
 import { isAlias, parsePath } from '../path.ts'
 import { RESERVED_SERVICE } from '../registry.ts'
 import { type Route, specify } from './routes.ts'

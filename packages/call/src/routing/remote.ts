@@ -1,11 +1,11 @@
 // The remote path of an env (CALL-ENV-03): over a link, or on a head to whatever worker is registered under a name just
 // now. A key is a namespace, so that it moves by assembly alone; where operations are `service/op` it is a node.
-import type { OperationType } from '@parley/core'
 import { bufferOf } from '../call-options.ts'
 import { type Binding, type BoundCall, choosing, failed, unknownOperation, wrongType } from '../env.ts'
 import { CallError } from '../error.ts'
 import { callLimits } from '../limits.ts'
 import type { Link } from '../link/link.ts'
+import type { OperationType } from '../operation-spec.ts'
 import { type OperationPath, parsePath } from '../path.ts'
 import { type OperationRegistry, RESERVED_SERVICE } from '../registry.ts'
 import { ResponseEnvelope } from '../response.ts'

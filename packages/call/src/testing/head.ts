@@ -1,20 +1,13 @@
 // A head on loopback for tests, and whoever connects to it: workers that are nodes, clients, scripted peers. Each
 // connection belongs to the principal that the test names, as an authentication would find out. Node.js only.
-import {
-  type AccessControl,
-  type Clock,
-  type OperationSpec,
-  type OperationType,
-  type Principal,
-  type TSchema,
-  Type,
-} from '@parley/core'
+import { type Clock, type Principal, type TSchema, Type } from '@parley/core'
 import { expect, onTestFinished } from 'vitest'
 import type { CallOptions } from '../call-options.ts'
 import type { Link } from '../link/link.ts'
 import type { LinkOptions } from '../link/link-options.ts'
 import { CallNode, type NodeOptions } from '../node.ts'
 import type { Handler } from '../operation.ts'
+import type { AccessControl, OperationSpec, OperationType } from '../operation-spec.ts'
 import { OperationRegistry } from '../registry.ts'
 import { connectTcp, listenTcp } from '../transport/sockets.ts'
 import type { Receiver, Transport } from '../transport/transport.ts'

@@ -1,13 +1,13 @@
 // The wire form of a spec (CALL-REG-02, CALL-DISC-02): snake_case, and read in both spellings.
+import type { TSchema } from '@parley/core'
+import { type AccessRule, accessBlock, accessRule, isTexts } from '../access.ts'
 import {
   type AccessControl,
   type OperationError,
   type OperationSpec,
   type OperationType,
   operationTypes,
-  type TSchema,
-} from '@parley/core'
-import { type AccessRule, accessBlock, accessRule, isTexts } from '../access.ts'
+} from '../operation-spec.ts'
 import { normalName, parsePath } from '../path.ts'
 import { isRecord } from './json.ts'
 

@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { CallError } from '@parley/call'
 import { ManualClock, ParleyError, parseTimestamp } from '@parley/core'
 import { expect, test } from 'vitest'
@@ -5,6 +7,7 @@ import type { EntryView, RunSummaryView, RunView } from '../node/views.ts'
 import type { Paint } from '../render/paint.ts'
 import { runsTable } from '../render/runs.ts'
 import { fakeNode, following } from '../testing/fake-node.ts'
+import { tempFolder } from '../testing/folder.ts'
 import { parley } from '../testing/parley.ts'
 import { FakeTerminal } from '../testing/terminal.ts'
 import { at, entryView, gateView, NO_USAGE, runView, stepView, taskView } from '../testing/views.ts'
@@ -100,7 +103,8 @@ test('parley alone: what waits, what is at work, what to do next; and right with
   const away = () => {
     throw new ParleyError('node_not_running', 'No node is running.')
   }
-  const nothing = await parley([], { node: away })
+  const PARLEY_HOME = tempFolder()
+  const nothing = await parley([], { node: away, env: { PARLEY_HOME } })
   expect(nothing).toMatchObject({ code: 0, err: '' })
   expect(nothing.out).toBe(`Nothing is at work: no node is running.
 
@@ -110,6 +114,11 @@ Next
   parley help
       every command
 `)
+  mkdirSync(join(PARLEY_HOME, 'default', 'runs', one), { recursive: true })
+  writeFileSync(join(PARLEY_HOME, 'default', 'runs', one, 'open'), '')
+  const interrupted = await parley([], { node: away, env: { PARLEY_HOME } })
+  expect(interrupted.out).toContain('No node is running. 1 run will continue with the next one: run_aaaaaa.\n')
+  expect(interrupted.out).toContain('  parley show run_aaaaaa --follow\n      starts the node')
   const broken = await parley([], {
     node: () => {
       throw new ParleyError('node_unreachable', 'It hangs.')
@@ -210,8 +219,8 @@ started  2026-01-01 00:00:00 UTC, took 42s
 usage    3 turns, 38s of agents' time, 3.9 KiB of output
 spent    1.2k tokens in, 300 out · $0.02
 
-└─ ✓ Scan the house  writer   1/2  12s  $0.02
-   └─ ✓ Clean it     cleaner  2/2  26s
+└─ ✓ Scan the house  writer            12s  $0.02
+   └─ ✓ Clean it     cleaner  try 2/2  26s
 done · 2/2 done · 42s · $0.02 · 1.2k tokens in, 300 out
 
 Steps
@@ -236,6 +245,7 @@ files   2 changed
   a
   b
 result  folder /projects/result
+take    cp -R /projects/result/. /projects/house/
 
 Warnings
 warning: 3 uncommitted changes are not part of it.
@@ -243,9 +253,36 @@ warning: 3 uncommitted changes are not part of it.
 Its record: parley trail query run_aaaaaa, parley trail verify run_aaaaaa
 `)
   expect(JSON.parse((await parley(['show', '--json'], { node })).out)).toEqual(view)
-  const full = (await parley(['show', '--full'], { node })).out
-  expect(full).toContain('    Room 9 is clean.\n')
-  expect(full).not.toContain('--full')
+})
+
+test('show says how long the setup of each folder took', async () => {
+  const [first, ...others] = view.tasks
+  const setup = { command: ['npm', 'ci', '\u001b[2J'], wall_ms: 75_000 }
+  const set = { ...view, tasks: [{ ...first!, steps: first!.steps.map(step => ({ ...step, setup })) }, ...others] }
+  const { out } = await parley(['show'], { node: fakeNode({ '/runs/show': set }) })
+  expect(out).toMatch(/\n {4}setup took 1m15s: npm ci *\n {4}Two rooms are dusty\./)
+})
+
+test('show --full has all that was said and the beginning of what each turn was told; as JSON, all of that too', async () => {
+  const { workspace } = view.tasks[0]!.steps[0]!
+  const text = Array.from({ length: 30 }, (_, index) => `Step ${index}\u001b[2J`).join('\n')
+  const prompt = { task: 'scan', workspace, agent: 'writer#1', turn: 1, text }
+  const shown = async (prompts: readonly (typeof prompt)[], left_out = 0, ...args: string[]) => {
+    const node = fakeNode({ '/runs/show': view, '/runs/prompts': { prompts: [...prompts], left_out } })
+    const { out } = await parley(['show', '--full', ...args], { node })
+    expect(node.asked('/runs/prompts')).toEqual([{ run: view.run }])
+    return out
+  }
+  const out = await shown([prompt], 2)
+  expect(out).toContain('    turn 1: writer#1 was told\n        Step 0')
+  expect(out).toMatch(/ {8}Step 11.*\n {8}… 18 more lines\n {4}Two rooms are dusty\.\n/)
+  expect(out).toContain('    Room 9 is clean.\n')
+  expect(out).not.toContain('\u001b')
+  expect(out).toContain(
+    'Whole prompts: parley show run_aaaaaa --full --json. The oldest 2 prompts could not be shown.\n',
+  )
+  expect(await shown([{ ...prompt, text: 'Scan.' }])).not.toContain('--full')
+  expect(JSON.parse(await shown([prompt], 0, '--json'))).toEqual({ ...view, prompts: [prompt], left_out: 0 })
 })
 
 test('a run is last unless it is named', async () => {

@@ -11,7 +11,7 @@ const lines: readonly (string | Entry)[] = [
   ['runs', 'List runs, the newest first', () => import('./runs/runs.ts')],
   ['show', 'Show everything about one run', () => import('./runs/show.ts')],
   ['diff', 'Show what a run or a task changed, and how it was judged', () => import('./runs/diff.ts')],
-  ['log', 'Show what the agent of a task did and said, live with -f', () => import('./runs/log.ts')],
+  ['log', 'Show what came of a task and what its agent does, live with -f', () => import('./runs/log.ts')],
   ['tree', 'Show the tasks of a run as a tree', () => import('./runs/tree.ts')],
   ['tasks', 'List the tasks of a run in the order of its plan', () => import('./runs/tasks.ts')],
   'Take the result',

@@ -1,20 +1,26 @@
 // Arguments, flags and small steps that several commands share.
 import { readFileSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseDuration } from '@parley/core'
 import type { Argument, Context } from '../command.ts'
 import { Failure } from '../failure.ts'
 import { cliLimits } from '../limits.ts'
+import { printLines } from '../output.ts'
 
 export const TEAM_FILE = 'parley.yaml'
 
 export const RUN: Argument = {
   name: 'RUN',
-  summary: 'A run: its id, a part of it as lists show it, or last (default: last)',
+  summary: 'A run: its id, a part of it as lists show it, or last, the newest of this project (default: last)',
   optional: true,
 }
 
-/** For commands that do not default to the newest run. */
-export const THE_RUN: Argument = { name: 'RUN', summary: 'A run: its id, a part of it as lists show it, or last' }
+/** For commands that end or pause work. */
+export const RUN_AT_WORK: Argument = {
+  name: 'RUN',
+  summary: 'A run: its id, a part of it as lists show it, or last (default: the only one at work)',
+  optional: true,
+}
 export const OF_RUN: Argument = { name: 'RUN', summary: 'Only for this run', optional: true }
 export const OF_TASK: Argument = {
   name: 'TASK',
@@ -35,9 +41,8 @@ export function limitOf(given: number | undefined, usual: number, most: number):
 }
 
 /** `what`: the purpose of the time, for the message. */
-async function durationOf(given: string | undefined, what: string, next: string): Promise<number | undefined> {
+function durationOf(given: string | undefined, what: string, next: string): number | undefined {
   if (given === undefined) return undefined
-  const { parseDuration } = await import('@parley/node')
   const found = parseDuration(given)
   if (found !== undefined && found >= 1 && found <= cliLimits.graceMs) return found
   throw new Failure('usage', `'${given}' is not a time to ${what}.`, {
@@ -75,7 +80,7 @@ export async function mayReplaceKey(
       why,
       next: 'Confirm with --yes.',
     })
-  terminal.out(`${(await consequences()).join('\n')}\n`)
+  printLines({ terminal }, await consequences())
   const answer = await terminal.ask('Replace the key? [y/N] ')
   return /^y(es)?$/i.test(answer?.trim() ?? '')
 }

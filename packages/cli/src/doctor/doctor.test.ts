@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { Failure } from '../failure.ts'
 import type { AgentView, RunView } from '../node/views.ts'
 import { doctorHome, doctorTable, nodeWith, noNode, own, sound, status, well } from '../testing/doctor.ts'
-import { type Brought, following } from '../testing/fake-node.ts'
+import type { Brought } from '../testing/fake-node.ts'
 import { parley, type Surroundings } from '../testing/parley.ts'
 import { done, starting, working } from '../testing/solving.ts'
 import { stepView, taskView } from '../testing/views.ts'
@@ -30,6 +30,7 @@ test('all is well on a machine where nothing is wrong', async () => {
     'Parley',
     'Node.js',
     'git',
+    'git user',
     'open files',
     'file watches',
     'clock',
@@ -48,6 +49,18 @@ test('all is well on a machine where nothing is wrong', async () => {
     'agents',
     'team file',
   ])
+})
+
+test('who commits is known to git in a project, or what is not is named', async () => {
+  const output: Probes['output'] = async (_, ...args) =>
+    args.includes('user.email') ? undefined : args.includes('user.name') ? 'Mira\n' : 'git version 2.39.5'
+  expect(await finding('git user', { output })).toMatchObject({
+    state: 'warning',
+    text: expect.stringMatching(/^user\.email not set: .*`parley apply`/),
+    remedy: '`git config --global user.email you@example.org`',
+  })
+  const none: Probes['output'] = async (_, first) => (first === '--version' ? 'git version 2.39.5' : undefined)
+  expect(await finding('git user', { output: none })).toBeUndefined()
 })
 
 test('ALP-BUD-02 a daily ledger that cannot be read', async () => {
@@ -252,7 +265,7 @@ test('a node is looked for and never started', async () => {
     return noNode()
   }
   await doctor({}, { node })
-  expect(choices).toEqual([{ start: false, anyVersion: true }])
+  expect(choices).toMatchObject([{ start: false, anyVersion: true }])
 })
 
 test('a record that is damaged, on opening or on verifying', async () => {
@@ -325,7 +338,9 @@ test('with --live each agent takes a turn: its answer, or why there is none', as
   const failing = taskView('answer', { steps: [stepView({ outcome: 'failed', text: 'Credit balance is too low' })] })
   const live = async (...views: RunView[]) => {
     const node = starting({
-      '/runs/follow': following(views),
+      '/runs/follow': async function* () {
+        yield* views
+      },
       '/runs/abort': {},
       '/node/status': status,
       '/trail/verify': sound,
@@ -342,6 +357,9 @@ test('with --live each agent takes a turn: its answer, or why there is none', as
   ])
   const refused = await live({ ...working, tasks: [failing] })
   expect(refused.found).toMatchObject({ state: 'problem', text: expect.stringContaining('Credit balance is too low') })
+  const activity = 'The API refuses: 401, it is not logged in; retry 3 of 10.'
+  const waits = await live({ ...working, tasks: [taskView('answer', { activity })] })
+  expect(waits.found).toMatchObject({ state: 'problem', text: expect.stringContaining(activity) })
   // Nobody pays for a second attempt.
   expect(refused.node.asked('/runs/abort')).toHaveLength(1)
 })

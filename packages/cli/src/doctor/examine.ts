@@ -1,5 +1,6 @@
 // All checks of `parley doctor`, in the order in which one rests on the other.
 import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { agentDirectory, keyProblem, loadConfig, lookAtLink, lookAtRecord, NODE_VERSION } from '@parley/node'
 import { chosenPaths } from '@parley/node/commands'
 import type { Context } from '../command.ts'
@@ -12,7 +13,7 @@ import { liveTurn } from './live.ts'
 import { leftovers, machine, node, trail, versions } from './node.ts'
 import { configuration, disk, folder, key, ledger, permissions, socket } from './profile.ts'
 import { storage } from './storage.ts'
-import { clock, git, limits, nodeVersion } from './system.ts'
+import { clock, git, gitIdentity, limits, nodeVersion } from './system.ts'
 
 export async function examine(context: Context, probes: Probes, live: boolean): Promise<readonly Finding[]> {
   const { env, cwd, global } = context
@@ -21,6 +22,7 @@ export async function examine(context: Context, probes: Probes, live: boolean): 
     versions(probes, NODE_VERSION),
     nodeVersion(probes),
     await git(probes),
+    ...(await gitIdentity(probes, cwd)),
     ...limits(probes),
   ]
   const named = chosenPaths(global.profile, env, home)
@@ -34,7 +36,7 @@ export async function examine(context: Context, probes: Probes, live: boolean): 
     disk(probes, paths),
     socket(probes, paths),
     configuration(config),
-    key(keyProblem(paths.folder)),
+    key(keyProblem(paths.folder), probes.file(join(paths.folder, 'alp', 'secrets', 'alp_key.pem')) !== undefined),
     ...ledger(paths.folder),
   )
   const running = await node(() => context.connect({ start: false, anyVersion: true }), NODE_VERSION)

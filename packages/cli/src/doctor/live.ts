@@ -24,15 +24,19 @@ async function take(context: Context, config: Config, agent: AgentView, known: F
   const controller = new AbortController()
   const cancel = clock.after(cliLimits.liveMs, () => controller.abort())
   const began = clock.now()
+  let activity: string | undefined
   try {
     const environment = startEnvironment(env, { config })
     const start = { intent: INTENT, project, agent: agent.name, approved: true, force: true, environment }
     const { run } = await api.solve.start(start)
-    const view = await decided(api.streams.runs.follow({ run }, { signal: controller.signal }))
+    const views = api.streams.runs.follow({ run }, { signal: controller.signal })
+    const view = await decided(views, ({ tasks }) => {
+      activity = tasks[0]?.activity ?? activity
+    })
     if (!view || !isOver(view.state)) await api.runs.abort({ run, reason: 'parley doctor has seen enough' })
     const took = duration((clock.now() - began) / 1000)
     if (view?.state === 'done') return { check: known.check, state: 'ok', text: `${known.text}; answered in ${took}` }
-    return failed(agent, known, view ? why(view) : `no answer in ${took}`)
+    return failed(agent, known, view ? why(view) : silent(took, activity))
   } catch (thrown) {
     return failed(agent, known, asFailure(thrown).message)
   } finally {
@@ -43,12 +47,18 @@ async function take(context: Context, config: Config, agent: AgentView, known: F
 }
 
 /** The run once nothing that comes later can be better; undefined if that never came. */
-async function decided(views: AsyncIterable<RunView>): Promise<RunView | undefined> {
+async function decided(views: AsyncIterable<RunView>, seen: (view: RunView) => void): Promise<RunView | undefined> {
   for await (const view of views) {
+    seen(view)
     const failed = view.tasks.some(({ steps }) => steps.some(({ outcome }) => outcome === 'failed'))
     if (failed || isOver(view.state) || view.gates.length > 0) return view
   }
   return undefined
+}
+
+/** A program that tries again for long has said why. */
+function silent(took: string, activity: string | undefined): string {
+  return `no answer in ${took}${activity === undefined ? '' : `; the last word was: ${activity}`}`
 }
 
 function why({ tasks, reason, gates }: RunView): string {

@@ -3,7 +3,7 @@
 import { dirname, join } from 'node:path'
 import { type MachineCode, type MachineFault, machineFaultText, ParleyError, type Result } from '@parley/core'
 import { type Config, configProblems, ledgerProblem } from '@parley/node'
-import { bytes } from '../render/format.ts'
+import { bytes, plural } from '../render/format.ts'
 import { oneLine } from '../render/text.ts'
 import { type FileFacts, type Finding, ok, type Probes, problem, warning } from './check.ts'
 import { doctorLimits } from './limits.ts'
@@ -145,7 +145,12 @@ function notOurs({ user }: Probes, { folder, owner, mode }: FileFacts): string |
 export function configuration(loaded: Result<Config>): Finding {
   if (loaded.ok) {
     const said = loaded.value.entries.filter(({ from }) => from !== 'default').length
-    return ok('configuration', said === 0 ? 'all settings have their defaults' : `${said} settings given`)
+    return ok(
+      'configuration',
+      said === 0
+        ? 'all settings have their defaults'
+        : `${plural(said, 'setting')} given, the others have their defaults`,
+    )
   }
   const problems = loaded.error instanceof ParleyError ? configProblems(loaded.error) : []
   const where = problems[0] ?? loaded.error.message
@@ -153,8 +158,8 @@ export function configuration(loaded: Result<Config>): Finding {
   return problem('configuration', `${where}${more}`, 'Fix it there. Until then no node starts.')
 }
 
-export function key(wrong: ParleyError | undefined): Finding {
-  if (!wrong) return ok('key', 'matches the profile, or there is none yet')
+export function key(wrong: ParleyError | undefined, exists: boolean): Finding {
+  if (!wrong) return ok('key', exists ? 'matches the profile' : 'none yet; the first node makes one')
   const [what, ...next] = oneLine(wrong.message).split(/(?<=\.) (?=Restore )/)
   return problem(
     'key',

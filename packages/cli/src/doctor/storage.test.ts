@@ -11,7 +11,6 @@ const { doctor, finding, write } = doctorHome()
 /** No agent is installed here; that is a warning. */
 const AGENTS = 'warning: agents'
 /** Something is recorded, on this disk alone. */
-const REPLICA = 'warning: replica'
 
 test('a secret that is gone from a profile that was used', async () => {
   expect(await finding('secret', on({ trail: 1 }))).toMatchObject({
@@ -39,10 +38,10 @@ test.each([
 test('a secret beside what it seals is worth a warning, and one that is gone is a problem', async () => {
   withModel('zero-trust')
   expect((await doctor(on({ '/secret': 1, trail: 1 }))).bad).toContain('warning: secret')
-  expect((await doctor(on({ '/secret': 2, trail: 1 }))).bad).toEqual([REPLICA, AGENTS])
+  expect((await doctor(on({ '/secret': 2, trail: 1 }))).bad).toEqual([AGENTS])
   expect((await doctor(on({ 'trail/content.key': 1, trail: 1 }))).bad).toContain('problem: secret')
   withModel('single-runtime')
-  expect((await doctor(on({ '/secret': 1, trail: 1 }))).bad).toEqual([REPLICA, AGENTS])
+  expect((await doctor(on({ '/secret': 1, trail: 1 }))).bad).toEqual([AGENTS])
   expect((await doctor(on({ 'trail/content.key': 1, trail: 1 }))).bad).toContain('problem: secret')
 })
 
@@ -61,10 +60,10 @@ describe('W-TRAIL-26 the replica', () => {
   const named = () => write('config.yaml', `trail: { replica: ${FOLDER} }\n`)
   const look = (probes: Partial<Probes>, around?: Surroundings) => finding('replica', probes, around)
 
-  test('is missed once something is recorded', async () => {
+  test('is told, and not warned of, once something is recorded', async () => {
     expect(await look({})).toMatchObject({ state: 'ok' })
     expect(await look(on({ trail: 1 }))).toMatchObject({
-      state: 'warning',
+      state: 'ok',
       text: expect.stringContaining('lost with this disk'),
     })
   })

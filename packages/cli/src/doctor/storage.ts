@@ -18,10 +18,9 @@ async function replica({ probes, paths, running }: Scene, folder: string | undef
   const trail = probes.file(join(paths.folder, 'trail'))
   if (folder === undefined) {
     if (!trail) return ok('replica', 'not configured, and nothing is recorded yet')
-    return warning(
+    return ok(
       'replica',
-      'there is no second copy of the cold tier: the record is lost with this disk',
-      'Name a folder on another device as `replica` under `trail` in config.yaml, or keep backups elsewhere.',
+      'there is no second copy: the record of your runs is lost with this disk. A folder on another device gets one if you name it as `replica` under `trail` in config.yaml.',
     )
   }
   // The dot makes a link resolve.

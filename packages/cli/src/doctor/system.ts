@@ -1,5 +1,6 @@
 // Checks of the machine: Node.js, git, limits, the clock.
 import { type Clock, ticksPerMillisecond } from '@parley/core'
+import { oneLine } from '../render/text.ts'
 import { type Finding, ok, type Probes, problem, warning } from './check.ts'
 import { doctorLimits } from './limits.ts'
 
@@ -20,6 +21,24 @@ export async function git(probes: Probes): Promise<Finding> {
   const version = printed.trim().replace(/^git version /, '')
   if (enough) return ok('git', version)
   return problem('git', `${version} is too old`, `Install git ${doctorLimits.git.join('.')} or newer: merges need it.`)
+}
+
+/** `git commit` and `parley apply` make commits in the user's name; agents have one of their own. */
+export async function gitIdentity(probes: Probes, folder: string): Promise<readonly Finding[]> {
+  const asked = (...args: readonly string[]) => probes.output('git', '-C', folder, ...args)
+  if ((await asked('rev-parse', '--git-dir')) === undefined) return []
+  const [name, email] = [await asked('config', '--get', 'user.name'), await asked('config', '--get', 'user.email')]
+  if (name?.trim() && email?.trim()) return [ok('git user', `${oneLine(name)} <${oneLine(email)}>`)]
+  const lacks = [...(name?.trim() ? [] : ['user.name']), ...(email?.trim() ? [] : ['user.email'])]
+  return [
+    warning(
+      'git user',
+      `${lacks.join(' and ')} not set: \`git commit\` and \`parley apply\` do not know who commits here`,
+      lacks
+        .map(key => `\`git config --global ${key} ${key === 'user.name' ? '"Your Name"' : 'you@example.org'}\``)
+        .join(', '),
+    ),
+  ]
 }
 
 /** Many agents at once need many of both. */

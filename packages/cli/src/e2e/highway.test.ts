@@ -187,7 +187,7 @@ ${agent('spend', spend, ', output: json-lines')}plan:
     ['cancelled', 0],
   ])
   // What was left for the second was less than it used: it was ended, and nothing was started after it.
-  expect(view.tasks[1]?.note).toContain('over its budget')
+  expect(view.tasks[1]?.note).toContain('budget is used up: 1,200 of 800')
   expect(view.reason).toContain('budget')
 })
 

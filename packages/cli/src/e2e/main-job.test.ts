@@ -67,7 +67,10 @@ test('without a terminal a plan waits: approved from another process it is done,
 
   const detached = await world.parley('run', 'parley.yaml', '--detach')
   const [run = ''] = detached.out.split('\n')
+  await world.stop()
+  expect(await world.ok()).toContain('No node is running. 1 run will continue with the next one')
   const follower = world.start(['show', run, '--follow'])
+  await follower.printed('Started the node, which continues 1 run that had been interrupted.')
   await follower.printed('parley approve')
   expect((await world.parley('reject', run, '--reason', 'not today')).code).toBe(0)
   expect((await follower.ended).code).toBe(1)

@@ -12,9 +12,10 @@ beforeEach(() => {
 })
 afterEach(() => world.close())
 
-/** An agent that shows the private file of its turn, and ends when it is told. */
-const WAITS =
-  'dirname "$PARLEY_TOKEN_FILE" > "$HOME/turn"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done; cat > mail.txt'
+/** An agent that shows the way to its tools as the presets get it, and ends when it is told. */
+const WAY = ['PARLEY_TOKEN_FILE', 'PARLEY_SOCKET', 'PARLEY_HOME', 'PARLEY_PROFILE']
+const WAITS = `printf '{${WAY.map(name => `"${name}":"%s"`).join()}}' ${WAY.map(name => `"$${name}"`).join(' ')} > "$HOME/way"
+mv "$HOME/way" "$HOME/turn.json"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done; cat > mail.txt`
 
 interface Served {
   readonly run: string
@@ -40,9 +41,8 @@ plan:
 `)
   await world.up()
   const run = await world.detach()
-  const told = join(world.folder, 'turn')
-  await expect.poll(() => existsSync(told) && readFileSync(told, 'utf8').trim(), { timeout: 20_000 }).toBeTruthy()
-  const turn = join(readFileSync(told, 'utf8').trim(), 'turn.json')
+  const turn = join(world.folder, 'turn.json')
+  await expect.poll(() => existsSync(turn), { timeout: 20_000 }).toBe(true)
   const client = new Client({ name: 'test', version: '1' })
   const transport = new StdioClientTransport({
     command: join(world.folder, 'bin', 'parley'),
@@ -74,8 +74,9 @@ plan:
 
 test('the agent of a turn has its verbs as tools, sees mail that comes, and is told what it may not do', async () => {
   const { run, turn, client, closed, notices, call, go } = await served()
-  expect(statSync(turn).mode & 0o777).toBe(0o600)
-  expect(statSync(dirname(turn)).mode & 0o777).toBe(0o700)
+  const { PARLEY_TOKEN_FILE: token } = JSON.parse(readFileSync(turn, 'utf8'))
+  expect(statSync(token).mode & 0o777).toBe(0o600)
+  expect(statSync(dirname(token)).mode & 0o777).toBe(0o700)
   const { tools } = await client.listTools()
   expect(tools.map(({ name }) => name)).toEqual(['status', 'inbox', 'checkpoint', 'ask', 'escalate', 'block', 'spend'])
   expect(tools.find(({ name }) => name === 'block')).toMatchObject({
@@ -110,9 +111,9 @@ test('the agent of a turn has its verbs as tools, sees mail that comes, and is t
   // The turn is over: so is its server, and its files are gone.
   await closed
   expect((await world.waiting(run, 'escalation')).question).toBe('And which room?')
-  expect(existsSync(dirname(turn))).toBe(false)
+  expect(existsSync(token)).toBe(false)
   const late = await world.parley('mcp', '--turn', turn)
-  expect(late).toMatchObject({ code: 3, err: expect.stringContaining('There is no such file.') })
+  expect(late).toMatchObject({ code: 5, err: expect.stringContaining('its turn is over') })
   await world.ok('reply', run, 'All')
   expect(world.result(await world.over(run), 'mail.txt')).toContain('All')
 }, 60_000)

@@ -14,6 +14,8 @@ afterEach(async () => {
   await Promise.all(people.splice(0).map(person => person.close()))
 })
 
+type Runs = { readonly runs: readonly RunSummaryView[] }
+
 /** Two whose nodes are up; mira knows bob. */
 async function two(answering: { readonly bob?: Answering } = {}, more: readonly string[] = []) {
   const mira = new Person('mira', repeats)
@@ -132,9 +134,12 @@ test('a node that is killed in mid-answer: who asked is told; its run is ended a
 
   await bob.begin()
   await gone(pid)
-  const view = await bob.json<RunView>('show')
+  const { runs } = await bob.json<Runs>('runs')
+  const [view] = runs
   expect(view).toMatchObject({ intent: 'Take your time', state: 'aborted' })
-  expect((await bob.parley('trail', 'query', '--json', '--limit', '256')).out).toContain('nobody waits for the answer')
+  expect((await bob.parley('trail', 'query', view!.run, '--json', '--limit', '256')).out).toContain(
+    'nobody waits for the answer',
+  )
   expect((await bob.parley('trail', 'verify')).code).toBe(0)
   // Nobody knows what the turn cost: all that was set aside is booked.
   expect(bob.ledger().reserved ?? {}).toEqual({})
@@ -155,7 +160,7 @@ test('ALP-CANCEL-01 Ctrl-C ends the turn at the peer, without and with leave to 
     })
     await gone(pid)
     await expect
-      .poll(async () => (await bob.json<RunView>('show')).state, { timeout: 30_000 })
+      .poll(async () => (await bob.json<Runs>('runs')).runs[0]!.state, { timeout: 30_000 })
       .not.toMatch(/working|waiting/)
   }
 })

@@ -47,7 +47,7 @@ test.runIf(hasTmux).each([44, 80, 120])(
     using asked = new Pty(world, 'parley apply', size)
     keep('the question', await asked.shows('Apply it?'))
     expect(world.git('log', '--format=%s')).toBe('x\nx')
-    asked.press('y')
+    await asked.insist('y', 'ended with')
     keep('applied', await asked.shows(ENDED))
     await asked.shows(/^icanon$/m)
     expect(world.git('log', '-1', '--format=%s')).toBe('Tidy the house')
@@ -66,7 +66,12 @@ test.runIf(hasTmux)(
     await world.up()
     using pty = new Pty(world, 'parley run parley.yaml --yes', { rows: 50 })
     const asked = await pty.shows('2 files, +2 -0')
-    for (const each of ['be merged', 'I swept every room.', 'check by floor: accepted', 'floor.txt     added  +1'])
+    for (const each of [
+      'be merged',
+      'I swept every room.',
+      'check `test -f floor.txt`: accepted',
+      'floor.txt     added  +1',
+    ])
       expect(asked).toContain(each)
     // A question that has just come up takes no key yet.
     const patch = () => {

@@ -178,7 +178,7 @@ function unknownCommand(word: string, group: Group | undefined, second: string |
     )
   }
   const of = secondWords(table, word).map(([each]) => each)
-  const usage = `parley ${word} ${of.join('|')}`
+  const usage = `parley ${word} ${of.join(' | ')}`
   if (second === undefined) return wrongUsage(`'parley ${word}' needs a second word.`, usage)
   return wrongUsage(`There is no command '${word} ${second}'.`, usage, didYouMean(second, of))
 }

@@ -2,7 +2,7 @@
 import { type FlagTable, GLOBAL_FLAGS, type Group, loaded, type NamedCommand, type Table } from '../command.ts'
 import { EXIT_MEANINGS } from '../exit.ts'
 import { grid } from '../render/grid.ts'
-import { wrap } from '../render/text.ts'
+import { hanging, wrap, wrapLines } from '../render/text.ts'
 import { usageOf } from './args.ts'
 import { firstWords, secondWords } from './words.ts'
 
@@ -15,7 +15,7 @@ export async function helpText(topic: string | undefined, table: Table, width: n
 }
 
 function overview(table: Table, width: number): string {
-  return page([
+  const told = [
     'Parley lets a team of agents solve an intent, with a record of everything and a person at every gate.',
     '',
     'usage: parley [COMMAND] [ARGUMENTS] [FLAGS]',
@@ -37,7 +37,8 @@ function overview(table: Table, width: number): string {
     ),
     '',
     'Start with `parley init`, then `parley solve "what you want"`. `parley help COMMAND` says more.',
-  ])
+  ]
+  return page(wrapLines(told, width))
 }
 
 function groupHelp({ name, summary, alone }: Group, table: Table, width: number): string {
@@ -45,7 +46,7 @@ function groupHelp({ name, summary, alone }: Group, table: Table, width: number)
   return page([
     `${summary}.`,
     '',
-    `usage: parley ${name} ${of.map(([word]) => word).join('|')}`,
+    ...hanging('usage: ', `parley ${name} ${of.map(([word]) => word).join(' | ')}`, width),
     '',
     'Commands:',
     ...pairs(
@@ -63,7 +64,7 @@ function commandHelp(found: NamedCommand, width: number): string {
   return page([
     `${summary}.`,
     '',
-    `usage: ${usageOf(found)}`,
+    ...hanging('usage: ', usageOf(found), width),
     ...(about ? ['', ...about.split('\n').flatMap(text => wrap(text, width))] : []),
     ...(args.length > 0
       ? [
@@ -77,12 +78,15 @@ function commandHelp(found: NamedCommand, width: number): string {
       : []),
     ...(Object.keys(flags).length > 0 ? ['', 'Flags:', ...flagLines(flags, width)] : []),
     '',
-    `Flags for every command: ${Object.keys(GLOBAL_FLAGS)
-      .map(name => `--${name}`)
-      .join(' ')}`,
+    ...wrap(
+      `Flags for every command: ${Object.keys(GLOBAL_FLAGS)
+        .map(name => `--${name}`)
+        .join(' ')}`,
+      width,
+    ),
     '',
     'Examples:',
-    ...examples.flatMap(([line, what]) => [`  ${line}`, `      ${what}`]),
+    ...examples.flatMap(([line, what]) => [...hanging('  ', line, width), ...hanging('      ', what, width)]),
   ])
 }
 

@@ -3,6 +3,7 @@ import type { Context } from '../command.ts'
 import { drawing } from '../output.ts'
 import { type Option, Prompt } from './prompt.ts'
 import { Screen } from './screen.ts'
+import { Settling } from './settling.ts'
 
 /** Undefined at Ctrl-C, Esc and the end of input. */
 export async function askKey<T>(
@@ -16,14 +17,25 @@ export async function askKey<T>(
   )
   const answered = Promise.withResolvers<T | undefined>()
   const screen = new Screen(terminal, clock, () => prompt.lines(drawing({ terminal, clock }), terminal.rows - 1))
+  const settling = new Settling(clock)
   using _keys = await terminal.keys(key => {
-    const outcome = prompt.press(key)
-    if (outcome) answered.resolve(outcome.answer)
-    else if (!prompt.typing && ['ctrl-c', 'escape', 'end'].includes(key.name)) answered.resolve(undefined)
+    if (key.name === 'redraw') {
+      screen.anew()
+      return
+    }
+    if (!prompt.typing && LEAVES.has(key.name)) answered.resolve(undefined)
+    else if (!prompt.typing && settling.comesEarly()) prompt.tooEarly()
+    else {
+      const typed = prompt.typing
+      const outcome = prompt.press(key)
+      if (outcome) answered.resolve(outcome.answer)
+      if (typed && !prompt.typing) settling.shown()
+    }
     screen.now()
   })
   const undo = terminal.onResize(() => screen.changed())
   screen.now()
+  settling.shown()
   try {
     return await answered.promise
   } finally {
@@ -31,3 +43,5 @@ export async function askKey<T>(
     screen.clear()
   }
 }
+
+const LEAVES: ReadonlySet<string> = new Set(['ctrl-c', 'escape', 'end'])

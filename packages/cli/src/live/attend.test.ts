@@ -1,7 +1,7 @@
 import { CallError } from '@parley/call'
 import { ManualClock } from '@parley/core'
 import { expect, test } from 'vitest'
-import type { RunView } from '../node/views.ts'
+import type { GateView, RunView } from '../node/views.ts'
 import { shortId } from '../render/format.ts'
 import { following } from '../testing/fake-node.ts'
 import { parley } from '../testing/parley.ts'
@@ -20,7 +20,7 @@ test('on a terminal the plan is shown and asked for once, then followed to its e
   expect(terminal.output).toContain('Start?')
   expect(screenOf(terminal.output)).toEqual([
     'Tidy the house  run_aaaaaa',
-    '└─ ✓ Scan the house  writer  1/2  5.0s',
+    '└─ ✓ Scan the house  writer  5.0s',
     'Done. 1 of 1 task · 5.0s',
     'files   1 changed',
     '  report.md',
@@ -61,6 +61,25 @@ test('a key that is pressed before the next question has settled, or comes with 
   expect((await ends).code).toBe(130)
 })
 
+test('at a gate m lists what can be typed, and d shows what it is about in words, not as JSON', async () => {
+  const gate = {
+    ...merge,
+    type: 'workspace_create',
+    changes: ['priority'],
+    change_forms: ['priority=…: critical, normal'],
+    facts: [{ label: 'prompt', text: 'Paint it.' }],
+    subject: { caused_by: 'env_1' },
+  } satisfies GateView
+  const { api, answers } = node(following([{ ...gated, gates: [gate] }], [done]))
+  const terminal = new FakeTerminal({ interactive: true, keys: ['d', 'm', 'priority=normal\r'] })
+  expect((await solve({ node: api, terminal }, '--yes')).code).toBe(0)
+  const seen = terminal.output.replaceAll('\u001b[K', '')
+  expect(seen).toContain('\nprompt   Paint it.\n')
+  expect(seen).not.toContain('env_1')
+  expect(seen).toContain('FIELD=VALUE, one of\npriority=…: critical, normal\n> █\n')
+  expect(answers).toEqual([{ gate: gate.id, decision: 'modify', changes: { priority: 'normal' } }])
+})
+
 test('an answer from elsewhere takes the question away, says so, and the run goes on in view', async () => {
   const go = Promise.withResolvers<void>()
   const { api, answers } = node(async function* () {
@@ -73,7 +92,7 @@ test('an answer from elsewhere takes the question away, says so, and the run goe
   const ends = solve({ node: api, terminal }, '--yes')
   await expect.poll(() => terminal.output).toContain('? help')
   // The tasks stay in view while something is asked.
-  expect(screenOf(terminal.output).slice(0, 2)).toEqual(['Tidy the house  run_aaaaaa', '└─ ? scan  writer  1/2'])
+  expect(screenOf(terminal.output).slice(0, 2)).toEqual(['Tidy the house  run_aaaaaa', '└─ ? scan  writer'])
   go.resolve()
   expect((await ends).code).toBe(0)
   expect(answers).toEqual([])
@@ -104,6 +123,16 @@ test('a terminal is notified of what waits and of the end, in our own words, whe
   expect(await notes('false', 'osc777')).toEqual(texts.map(text => `\u001b]777;notify;Parley;${text}\u0007`))
 })
 
+test('with --yes nobody is told that the plan was approved already: the request did that', async () => {
+  const terminal = new FakeTerminal({ live: true, interactive: true })
+  const gone = new CallError('not_found', 'Nothing is waiting for this answer.')
+  const { api } = node(following([waiting], [done]), { '/gates/respond': gone })
+  const { code, out } = await solve({ node: api, terminal }, '--yes')
+  expect(code).toBe(0)
+  expect(api.asked('/gates/respond')).toHaveLength(1)
+  expect(out).not.toContain('Somebody else')
+})
+
 test('gates of one moment are answered together with one key, each by itself', async () => {
   const two = { ...merge, id: `${merge.id}2`, question: 'May the work on "Clean" be merged?' }
   const both = { ...gated, gates: [merge, two] }
@@ -112,6 +141,17 @@ test('gates of one moment are answered together with one key, each by itself', a
   expect((await solve({ node: api, terminal }, '--yes')).code).toBe(0)
   expect(terminal.output).toContain('a merge all 2')
   expect(answers).toEqual([merge, two].map(({ id }) => ({ gate: id, decision: 'approve' })))
+})
+
+test('at the plan one learns what else one is asked before', async () => {
+  const gated: RunView = { ...waiting, asks_before: ['task_approval', 'workspace_create', 'integration'] }
+  const { api } = node(following([gated], [done]))
+  const terminal = new FakeTerminal({ interactive: true, keys: ['d', 'y'] })
+  expect((await solve({ node: api, terminal })).code).toBe(0)
+  expect(terminal.output.match(/you are also asked before an agent starts, work is merged/g)!.length).toBeGreaterThan(1)
+  const plain = new FakeTerminal({ interactive: true, keys: ['y'] })
+  await solve({ node: node(following([waiting], [done])).api, terminal: plain })
+  expect(plain.output).not.toContain('also asked')
 })
 
 test('no is a rejection, and the run ends with 1', async () => {
@@ -127,7 +167,7 @@ test('without a terminal nothing is asked: 5, and how to approve it', async () =
   const { api, answers } = node(following([waiting]))
   const ran = await solve({ node: api })
   expect(ran.code).toBe(5)
-  expect(ran.err).toContain('next: parley approve run_aaaaaa starts it')
+  expect(ran.err).toContain('next: `parley approve run_aaaaaa` starts it')
   expect(ran.err).toContain('--yes')
   expect(answers).toEqual([])
   const json = await solve({ node: api, terminal: new FakeTerminal({ interactive: true }) }, '--json')
@@ -161,9 +201,10 @@ test('--json prints one view a line and nothing else', async () => {
   ).toEqual(['working', 'done'])
 })
 
-test('--quiet prints the end only', async () => {
-  const { api } = node(following([working, done]))
+test('--quiet prints the end only, without warnings', async () => {
+  const { api } = node(following([working, { ...done, warnings: ['mind this'] }]))
   const { out } = await solve({ node: api }, '--yes', '--quiet')
+  expect(out).not.toContain('warning')
   expect(out.split('\n')[0]).toBe('Done. 1 of 1 task · 5.0s')
 })
 
@@ -185,7 +226,7 @@ test('a run that fails ends with 1 and says why', async () => {
   })
   const ran = await solve({ node: node(following([failed])).api }, '--yes')
   expect(ran.code).toBe(1)
-  expect(ran.out).toContain('why: scan: no house')
+  expect(ran.out).toContain('✗ scan: no house\nresult  no changes\nmore    parley show run_aaaaaa\n')
 })
 
 /** Presses Ctrl-C as soon as the run is being followed. */
@@ -203,13 +244,13 @@ function interrupting(terminal: FakeTerminal, ...rounds: (readonly RunView[])[])
 }
 
 test('the first Ctrl-C asks on a terminal, and leaves the run running where that is wanted', async () => {
-  const terminal = new FakeTerminal({ live: true, interactive: true, keys: ['l'] })
+  const terminal = new FakeTerminal({ live: true, interactive: true, keys: ['w'] })
   const { api } = node(interrupting(terminal, [working]), { '/runs/abort': { run } })
   const { code, err } = await solve({ node: api, terminal }, '--yes')
   expect(code).toBe(130)
   expect(api.asked('/runs/abort')).toEqual([])
   expect(terminal.output).toContain('Leave run_aaaaaa running, or end it?')
-  expect(err.replaceAll('\n', ' ')).toContain('Return to it: parley show run_aaaaaa --follow')
+  expect(err.replaceAll('\n', ' ')).toContain('Return to it: `parley show run_aaaaaa --follow`')
   expect(terminal.listening).toBe(false)
 })
 
@@ -220,8 +261,8 @@ test('the second Ctrl-C leaves at once, and the run is not aborted', async () =>
   expect(api.asked('/runs/abort')).toEqual([])
 })
 
-test('a aborts the run, and its end is still shown', async () => {
-  const terminal = new FakeTerminal({ live: true, interactive: true, keys: ['a'] })
+test('e ends the run, and its end is still shown; the keys that pass over or approve a gate do nothing there', async () => {
+  const terminal = new FakeTerminal({ live: true, interactive: true, keys: ['a', 'l', 'y', 'e'] })
   const { api } = node(interrupting(terminal, [working], [aborted]), { '/runs/abort': { run } })
   const { code, out } = await solve({ node: api, terminal }, '--yes')
   expect(code).toBe(1)
@@ -249,7 +290,7 @@ test.each([
   expect(out).toContain('Cancel it, or leave it waiting?')
   expect(answers).toEqual([])
   expect(err.replaceAll('\n', ' ')).toBe(
-    'Nothing starts until you answer. Start it: parley approve run_aaaaaa. Cancel it: parley reject run_aaaaaa. ',
+    'Nothing starts until you answer. Start it: `parley approve run_aaaaaa`. Cancel it: `parley reject run_aaaaaa`. ',
   )
 })
 
@@ -317,6 +358,7 @@ test.each([
   [['d', 'y'], { decision: 'approve' }],
   [['n', 'Not thus\x7f\x7fis.\r'], { decision: 'reject', reason: 'Not this.' }],
   [['n', '\r'], { decision: 'reject' }],
+  [['s', '\r', 'Shorter\r'], { decision: 'reject', reason: 'Shorter', again: true }],
   [['m', 'strategy="direct"\r'], { decision: 'modify', changes: { strategy: 'direct' } }],
   [['m', '\r', '\x1b', 'm', 'strategy=direct\r'], { decision: 'modify', changes: { strategy: 'direct' } }],
 ])('a gate that opens later is answered with %j', async (typed, answer) => {
@@ -327,13 +369,44 @@ test.each([
   expect(answers).toEqual([{ gate: merge.id, ...answer }])
 })
 
+test('a change that is refused stays in its line, and what is typed on is never an answer', async () => {
+  const wrong = new CallError('modification_not_allowed', 'There is no such priority.')
+  const { api, answers } = node(following([working, gated]), {
+    '/gates/respond': async answer => {
+      answers.push(answer)
+      if (answer.decision === 'modify') throw wrong
+      return { run, gates: [answer.gate] }
+    },
+    '/runs/abort': { run },
+  })
+  const terminal = new FakeTerminal({ interactive: true })
+  const ends = solve({ node: api, terminal }, '--yes')
+  await expect.poll(() => terminal.output).toContain('? help')
+  terminal.press('mstrategy=foo\ry')
+  await expect.poll(() => screenOf(terminal.output).join('\n')).toMatch(/> strategy=foo█\nThere is no such priority\./)
+  terminal.press('\x1bany y')
+  for (const key of 'yay') {
+    terminal.clock.advance(399)
+    terminal.press(key)
+  }
+  expect(answers).toEqual([{ gate: merge.id, decision: 'modify', changes: { strategy: 'foo' } }])
+  terminal.clock.advance(400)
+  terminal.press('y')
+  await expect.poll(() => answers.at(-1)).toEqual({ gate: merge.id, decision: 'approve' })
+  terminal.press('qe')
+  expect(api.asked('/runs/abort')).toEqual([])
+  terminal.press('\x03\x03')
+  expect((await ends).code).toBe(130)
+})
+
 test('without a terminal a gate with a fallback is waited for, one without ends the following', async () => {
   const soon = { ...gated, gates: [{ ...merge, deadline: at(60), fallback: 'approve' }] }
   const waited = node(following([soon], [soon, done]))
   expect((await solve({ node: waited.api }, '--yes')).code).toBe(0)
   const ended = await solve({ node: node(following([gated])).api }, '--yes')
   expect(ended.code).toBe(5)
-  expect(ended.err).toContain(`parley approve ${shortId(merge.id)}, or parley reject`)
+  expect(ended.err).toContain(`\`parley approve ${shortId(merge.id)}\`, or \`parley reject`)
+  expect(ended.err).toContain('`parley diff run_aaaaaa scan` shows the work')
 })
 
 test('what an agent asks is asked on the terminal, and the reply goes back', async () => {
@@ -344,13 +417,29 @@ test('what an agent asks is asked on the terminal, and the reply goes back', asy
   expect(answers).toEqual([{ question: question.id, answer: 'envelope', text: 'The upper one' }])
 })
 
+test('what an agent says and goes on is a remark, and gives way to what holds work up', async () => {
+  const said = questionView(run, 'scan', { id: 'sig_said', question: 'The README is old.', remark: true })
+  const working = taskView('scan', { state: 'working', attempt: 1 })
+  const both = { ...blocked, tasks: [working, ...blocked.tasks], gates: [question, said] }
+  const { api, answers } = node(following([runView({ tasks: [working], gates: [said] }), both]))
+  const terminal = new FakeTerminal({ interactive: true })
+  const ends = solve({ node: api, terminal }, '--yes')
+  await expect.poll(() => terminal.output).toContain('scan says: The README is old.')
+  expect(terminal.output).toContain('Its agent goes on meanwhile; a reply reaches it as mail.')
+  await expect.poll(() => screenOf(terminal.output).join('\n')).toContain('scan asks: Which floor?')
+  expect(screenOf(terminal.output).join('\n')).toContain('working, 2 things wait for you')
+  expect(answers).toEqual([])
+  terminal.press('\x03\x03')
+  expect((await ends).code).toBe(130)
+})
+
 test('without a terminal a question ends the following only when nothing else can go on', async () => {
   const busy = { ...blocked, tasks: [...blocked.tasks, taskView('other', { state: 'working' })] }
   const { api, answers } = node(following([busy], [busy, blocked], [blocked]))
   const ran = await solve({ node: api }, '--yes')
   expect(ran.code).toBe(5)
   expect(ran.err).toContain('scan asks: Which floor?')
-  expect(ran.err).toContain(`parley reply ${shortId(question.id)} "…" answers it`)
+  expect(ran.err).toContain(`\`parley reply ${shortId(question.id)} "…"\` answers it`)
   expect(answers).toEqual([])
 })
 
@@ -400,13 +489,29 @@ test('a node that stays away ends with 4 after a few attempts', async () => {
   expect(attempts).toBe(6)
 })
 
-test('show --follow only looks: a gate is left to others', async () => {
-  const { api, answers } = node(following([waiting, done]), { '/runs/show': waiting })
-  const ran = await parley(['show', '--follow'], {
-    node: api,
-    terminal: new FakeTerminal({ interactive: true }),
-  })
-  expect(ran.code).toBe(0)
-  expect(answers).toEqual([])
-  expect(ran.out).toContain('waiting, waits for you')
+test('show --follow asks on a terminal like solve, and leaves gates to others elsewhere', async () => {
+  const follow = async (terminal: FakeTerminal) => {
+    const { api, answers } = node(following([waiting], [done]), { '/runs/show': waiting })
+    const ran = await parley(['show', '--follow'], { node: api, terminal })
+    return { ...ran, answers }
+  }
+  const asked = await follow(new FakeTerminal({ interactive: true, keys: ['y'] }))
+  expect(asked).toMatchObject({ code: 0, answers: [{ decision: 'approve' }] })
+  expect(asked.out).toContain('Start?')
+  expect(await follow(new FakeTerminal())).toMatchObject({ code: 0, answers: [] })
+})
+
+test('plans inside tasks are approved with the plan, and nothing else is', async () => {
+  const inner = gateView(run, 'inner', { id: 'gate_inner', question: 'May writer do "Inner"?' })
+  const merge = gateView(run, 'scan', { id: 'gate_merge', type: 'integration', question: 'May it be merged?' })
+  const team = taskView('scan', { state: 'working', attempt: 1, agent: 'team' })
+  const tasks = [team, taskView('inner', { parent: 'scan' })]
+  const begun = runView({ tasks, gates: [inner, merge] })
+  const { api, answers } = node(following([waiting], [begun], [{ ...begun, gates: [merge] }], [done]))
+  await solve({ node: api, terminal: new FakeTerminal({ interactive: true, keys: ['y', 'nNo\r'] }) })
+  expect(answers).toMatchObject([
+    { decision: 'approve' },
+    { gate: 'gate_inner', decision: 'approve' },
+    { gate: 'gate_merge', decision: 'reject' },
+  ])
 })

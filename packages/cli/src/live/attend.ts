@@ -11,8 +11,7 @@ import { shortId } from '../render/format.ts'
 import { heldLine } from '../render/machine.ts'
 import { planDetails } from '../render/plan.ts'
 import { gateLines } from '../render/show.ts'
-import { wrap } from '../render/text.ts'
-import { untilText } from '../render/waiting.ts'
+import { judgesWork, untilText } from '../render/waiting.ts'
 import { Attendance, type AttendOptions, isPlan } from './attendance.ts'
 import { follow, gateKey, isStuck } from './follow.ts'
 import { answerGate } from './gate.ts'
@@ -23,16 +22,15 @@ export async function attend(
   run: string,
   options: AttendOptions = {},
 ): Promise<ExitCode> {
+  const { yes = false, watch = false, team, told = new Set() } = options
   if (isAttended(context)) {
-    const { kind, view } = await new Attendance(context, api, run, options).stay()
-    return kind === 'over' ? conclude(context, view) : leave(context, view, run)
+    const { kind, view } = await new Attendance(context, api, run, { ...options, told }).stay()
+    return kind === 'over' ? conclude(context, view, told) : leave(context, view, run)
   }
-  const { yes = false, watch = false, team } = options
   const passed = new Set<string>()
-  const told = new Set<string>(options.told)
   for (;;) {
     const followed = await follow(context, api, run, { passed, told })
-    if (followed.kind === 'over') return conclude(context, followed.view)
+    if (followed.kind === 'over') return conclude(context, followed.view, told)
     if (followed.kind === 'interrupted') return leave(context, followed.view, run)
     const { gate, view } = followed
     const plan = isPlan(gate, view)
@@ -60,8 +58,12 @@ async function approve(api: NodeClient, gate: GateView): Promise<void> {
   }
 }
 
-function conclude(context: Context, view: RunView): ExitCode {
-  if (!context.global.json) printLines(context, endingLines(view, drawing(context)))
+/** What it was warned of before is not said again. */
+function conclude(context: Context, view: RunView, told: ReadonlySet<string>): ExitCode {
+  const { terminal, global } = context
+  const warnings = global.quiet ? [] : view.warnings.filter(each => !told.has(each))
+  const ended = { ...view, warnings }
+  if (!global.json) printLines(context, endingLines(ended, drawing(context), terminal.seen && !global.quiet))
   return view.state === 'done' ? EXIT.done : EXIT.failed
 }
 
@@ -72,9 +74,9 @@ function leave(context: Context, view: RunView | undefined, run: string): ExitCo
   const plan = view && gate && isPlan(gate, view)
   if (gate && !plan) tell(context, gate)
   const text = plan
-    ? `${untilText(gate, context.clock.now())} Start it: parley approve ${id}. Cancel it: parley reject ${id}.`
-    : `It continues without this terminal. Return to it: parley show ${id} --follow. End it: parley abort ${id}.`
-  for (const line of wrap(text, context.terminal.columns)) remark(context, line)
+    ? `${untilText(gate, context.clock.now())} Start it: \`parley approve ${id}\`. Cancel it: \`parley reject ${id}\`.`
+    : `It continues without this terminal. Return to it: \`parley show ${id} --follow\`. End it: \`parley abort ${id}\`.`
+  remark(context, text)
   if (view?.machine) remark(context, heldLine(view.machine, drawing(context)))
   return view?.machine && !isOver(view.state) ? EXIT.heldUp : EXIT.interrupted
 }
@@ -90,15 +92,16 @@ function answerNeeded({ clock }: Context, gate: GateView, view: RunView): Failur
   if (isPlan(gate, view))
     return new Failure('approval_needed', `The run ${run} is waiting: its plan has not been approved. ${until}`, {
       why: 'There is no terminal to ask on, and --yes was not given.',
-      next: `parley approve ${run} starts it, parley reject ${run} rejects it. With --yes the plan is approved beforehand.`,
+      next: `\`parley approve ${run}\` starts it, \`parley reject ${run}\` rejects it. With --yes the plan is approved beforehand.`,
       details,
     })
   const asks = gate.kind === 'question'
   const who = asks ? `The task ${gate.task} cannot continue without an answer` : 'A person has to answer'
-  const how = asks ? `parley reply ${id} "…" answers it` : `parley approve ${id}, or parley reject ${id}`
+  const how = asks ? `\`parley reply ${id} "…"\` answers it` : `\`parley approve ${id}\`, or \`parley reject ${id}\``
+  const look = judgesWork(gate) ? `\`parley diff ${run} ${gate.task ?? gate.workspace}\` shows the work; ` : ''
   return new Failure(asks ? 'reply_needed' : 'approval_needed', `The run ${run} waits: ${gate.question}`, {
     why: `${who}, and there is no terminal to ask on.`,
-    next: `${how}; parley show ${run} --follow returns to it.`,
+    next: `${how}; ${look}\`parley show ${run} --follow\` returns to it.`,
     details,
   })
 }

@@ -4,7 +4,6 @@ import type { Team } from '@parley/node'
 import type { Context } from '../command.ts'
 import { asFailure } from '../failure.ts'
 import type { Key } from '../keyboard.ts'
-import { cliLimits } from '../limits.ts'
 import type { NodeClient } from '../node/client.ts'
 import { type GateView, isOver, type RunView } from '../node/views.ts'
 import { drawing } from '../output.ts'
@@ -20,14 +19,15 @@ import { type GateWork, gateWork } from './gate-work.ts'
 import { type Notify, notifier } from './notify.ts'
 import { type Option, Prompt } from './prompt.ts'
 import { Screen } from './screen.ts'
+import { Settling } from './settling.ts'
 
 export interface AttendOptions {
   /** The person has agreed already: approve a waiting plan. */
   readonly yes?: boolean
-  /** Leave gates to others. */
+  /** Without a terminal to ask on: leave gates to others. */
   readonly watch?: boolean
   readonly team?: Team
-  readonly told?: readonly string[]
+  readonly told?: Set<string>
 }
 
 export type Attended =
@@ -63,18 +63,20 @@ export class Attendance {
   #view: RunView | undefined
   #notify: Notify = () => undefined
   #asked: Asked | undefined
-  /** Until when keys are not yet answers. */
-  #settled = 0
+  readonly #settling: Settling
   #begun = false
   #hasAsked = false
   #busy = false
+  /** The plan was approved here, with the plans inside it. */
+  #agreed = false
 
   constructor(context: Context, api: NodeClient, run: string, options: AttendOptions) {
     this.#context = context
     this.#api = api
     this.#run = run
     this.#options = options
-    this.#told = new Set(options.told)
+    this.#told = options.told ?? new Set()
+    this.#settling = new Settling(context.clock)
     this.#screen = new Screen(context.terminal, context.clock, () => this.#frame())
   }
 
@@ -118,8 +120,12 @@ export class Attendance {
     if (isOver(view.state)) this.#asked = undefined
     else if (asked?.about === 'gate') {
       const now = view.gates.find(({ id, since }) => id === asked.gate.id && since === asked.gate.since)
-      if (now) asked.gate = now
-      else {
+      if (now) {
+        asked.gate = now
+        // What holds work up goes before what only tells something.
+        if (now.remark && !asked.prompt.typing && this.#open.some(({ remark }) => !remark)) this.#asked = undefined
+      } else {
+        if (asked.prompt.typing) this.#settling.shown()
         this.#asked = undefined
         this.#say([`Answered elsewhere: ${oneLine(asked.gate.question)}`])
       }
@@ -152,11 +158,12 @@ export class Attendance {
   /** What is asked next, if nothing is being asked. */
   #next(): void {
     const view = this.#view
-    if (!view || this.#asked || this.#busy || this.#options.watch || isOver(view.state)) return
+    if (!view || this.#asked || this.#busy || isOver(view.state)) return
     const [gate] = this.#open
     if (!gate) return
     const alike = () => this.#open.filter(({ type }) => type === gate.type)
-    if (!isPlan(gate, view)) {
+    if (this.#agreed && isInner(gate, view)) void this.#answer([gate], { decision: 'approve' })
+    else if (!isPlan(gate, view)) {
       const work = gateWork(this.#api, gate, () => this.#screen.changed())
       const asked: AskedGate = { about: 'gate', gate, work, prompt: gatePrompt(gate, alike, () => asked.gate, work) }
       this.#ask(asked)
@@ -173,9 +180,8 @@ export class Attendance {
 
   #ask(asked: Asked): void {
     this.#asked = asked
-    const { clock } = this.#context
     // Whoever is typing may mean what was asked before.
-    if (this.#hasAsked) this.#settled = clock.now() + cliLimits.settleMs * 1000
+    if (this.#hasAsked) this.#settling.shown()
     this.#hasAsked = true
     this.#screen.now()
   }
@@ -224,40 +230,49 @@ export class Attendance {
     const about = (drawn: Drawing) =>
       wrap(`Leave ${shortId(this.#run)} running, or end it?`, drawn.width).map(line => drawn.paint('strong', line))
     return new Prompt<Leaving>(about, () => [
-      { key: 'l', label: 'leave it running', help: 'it continues without this terminal', gives: { answer: 'leave' } },
-      { key: 'a', label: 'abort it', help: 'its work ends; what has been merged is kept', gives: { answer: 'abort' } },
+      { key: 'w', label: 'leave it running', help: 'it continues without this terminal', gives: { answer: 'leave' } },
+      { key: 'e', label: 'end it', help: 'its work ends; what has been merged is kept', gives: { answer: 'abort' } },
       stay,
     ])
   }
 
   #press(key: Key): void {
-    if (this.#busy && key.name !== 'ctrl-c') return
+    if (key.name === 'redraw') {
+      this.#screen.anew()
+      return
+    }
+    if (this.#busy && key.name !== 'ctrl-c') {
+      this.#settling.shown()
+      return
+    }
     const asked = this.#asked
+    const typed = asked?.prompt.typing === true
     if (key.name === 'end') this.#leave()
-    else if (key.name === 'ctrl-c' && !asked?.prompt.typing) this.#interrupted()
+    else if (key.name === 'ctrl-c' && !typed) this.#interrupted()
+    else if (!typed && this.#settling.comesEarly()) asked?.prompt.tooEarly()
     else if (!asked) this.#watching(key)
-    else if (this.#context.clock.now() < this.#settled && !asked.prompt.typing) asked.prompt.tooEarly()
     else if (asked.about === 'gate') {
       const outcome = asked.prompt.press(key)
-      if (outcome) this.#answered(asked.gate, outcome.answer)
+      if (outcome) this.#answered(asked, outcome.answer)
     } else {
       const outcome = asked.prompt.press(key)
       if (outcome) this.#left(outcome.answer)
     }
+    // Whoever still types means the line that has closed.
+    if (typed && !this.#asked?.prompt.typing) this.#settling.shown()
     this.#screen.now()
   }
 
   #watching({ name }: Key): void {
-    if (name === 'q') this.#interrupted()
+    if (name !== 'q') return
+    this.#interrupted()
+    this.#settling.shown()
   }
 
   /** A second Ctrl-C leaves at once. */
   #interrupted(): void {
     if (this.#busy || this.#asked?.about === 'leaving' || !this.#view) this.#leave()
-    else {
-      this.#asked = { about: 'leaving', prompt: this.#leavingPrompt() }
-      this.#settled = 0
-    }
+    else this.#asked = { about: 'leaving', prompt: this.#leavingPrompt() }
   }
 
   #leave(): void {
@@ -271,11 +286,12 @@ export class Attendance {
     else void this.#act(() => this.#api.runs.abort({ run: this.#run, reason: 'aborted at the terminal' }))
   }
 
-  #answered(gate: GateView, answer: GateAnswer): void {
+  #answered(asked: AskedGate, answer: GateAnswer): void {
+    const { gate, prompt } = asked
     const view = this.#view!
     const drawn = drawing(this.#context)
     const short = shortIds(view.gates.map(({ id }) => id))
-    const work = this.#asked?.about === 'gate' ? this.#asked.work?.() : undefined
+    const work = asked.work?.()
     switch (answer.kind) {
       case 'details':
         this.#screen.above(
@@ -286,10 +302,11 @@ export class Attendance {
         return
       case 'later':
         this.#pass([gate])
-        this.#say(gateLines(gate, drawn, short))
+        this.#say(gateLines({ ...gate, ...(work && { work }) }, drawn, short))
         return
       case 'answer':
-        void this.#answer(answer.gates, answer.choice)
+        this.#agreed ||= isPlan(gate, view) && 'decision' in answer.choice && answer.choice.decision === 'approve'
+        void this.#answer(answer.gates, answer.choice, prompt.typing ? asked : undefined)
     }
   }
 
@@ -299,31 +316,37 @@ export class Attendance {
     this.#next()
   }
 
-  async #answer(gates: readonly GateView[], choice: GateChoice): Promise<void> {
-    this.#busy = true
+  /** `typed`: the question stays with what was typed, if that is refused. */
+  async #answer(gates: readonly GateView[], choice: GateChoice, typed?: AskedGate): Promise<void> {
     for (const each of gates) this.#answeredHere.add(onceKey(each))
     this.#asked = undefined
-    await this.#act(async () => {
+    const answer = async () => {
       for (const each of gates) {
         try {
           await answerGate(this.#api, each, choice)
         } catch (thrown) {
           // It is asked again, unless it is gone: the first answer counts.
-          if (!GONE.has(asFailure(thrown).code)) this.#answeredHere.delete(onceKey(each))
-          throw thrown
+          const gone = GONE.has(asFailure(thrown).code)
+          if (!gone) this.#answeredHere.delete(onceKey(each))
+          // With --yes the request itself approves the plan, and the coordinator may be quicker.
+          if (!gone || !this.#options.yes || !isPlan(each, this.#view!)) throw thrown
         }
       }
-    })
+    }
+    await this.#act(answer, typed)
   }
 
-  /** What a person does here; a refusal is told, and the next views show what is left. */
-  async #act(act: () => Promise<unknown>): Promise<void> {
+  /** What a person does here; the next views show what is left of it. */
+  async #act(act: () => Promise<unknown>, typed?: AskedGate): Promise<void> {
     this.#busy = true
     try {
       await this.#screen.aside(act)
     } catch (thrown) {
       const { code, message } = asFailure(thrown)
-      this.#say([GONE.has(code) ? 'Somebody else has already answered.' : message])
+      if (typed && !GONE.has(code)) {
+        typed.prompt.refuse(message)
+        this.#asked = typed
+      } else this.#say([GONE.has(code) ? 'Somebody else has already answered.' : message])
     } finally {
       this.#busy = false
       this.#next()
@@ -344,6 +367,12 @@ export class Attendance {
     const tree = liveFrame(view, { ...drawn, height: Math.max(1, height - asked.length - gap.length) })
     return [...tree.slice(0, height - asked.length), ...gap, ...asked]
   }
+}
+
+/** A task of a plan inside a task, before anybody works on it. */
+function isInner({ type, task }: GateView, { tasks }: RunView): boolean {
+  const found = tasks.find(({ id }) => id === task)
+  return type === 'task_approval' && found?.parent !== undefined && found.attempt === 0
 }
 
 const GONE: ReadonlySet<string> = new Set(['invalid_state', 'not_found'])

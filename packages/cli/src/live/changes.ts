@@ -2,7 +2,7 @@
 import type { PlanTaskView, RunView } from '../node/views.ts'
 import { lasted, spend } from '../render/format.ts'
 import type { Drawing } from '../render/tasks.ts'
-import { oneLine } from '../render/text.ts'
+import { firstLine, oneLine } from '../render/text.ts'
 import { symbolOf } from '../render/tree.ts'
 
 export function changeLines(
@@ -20,9 +20,9 @@ export function changeLines(
 }
 
 function changeLine(task: PlanTaskView, view: RunView, { now }: Pick<Drawing, 'now'>): string {
-  const again = task.attempt > 1 ? ` attempt ${task.attempt}/${task.attempts}` : ''
+  const again = task.attempt > 1 ? ` attempt ${task.attempt} of ${task.attempts}` : ''
   const facts = task.ended ? [lasted(task.started, task.ended, now), spend(task.usage)] : []
-  const note = task.note && task.state !== 'done' ? `: ${oneLine(task.note)}` : ''
+  const note = task.note && task.state !== 'done' ? `: ${firstLine(task.note)}` : ''
   const progress = `[${view.tasks_done}/${view.tasks_total}]`
   const told = [`${oneLine(task.title)} (${oneLine(task.agent)}) ${task.state}${again}`, ...facts]
   return `${progress} ${symbolOf(task.state)} ${told.filter(part => part !== '').join(' ')}${note}`

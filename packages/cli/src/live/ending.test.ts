@@ -43,24 +43,19 @@ plan:
   expect(seen).toContain(`intent   Tidy the house
 limits   3 turns at once, ends after 1h00m
 folders  ${furnished}
-asked    May writer do "Scan the house"?
 
 scan: Scan the house
   agent    writer
   runs     sh -c 'rm -r dust'
   env      ROOM=attic
   gets     BROOM_KEY
-  or       helper
-  runs     tidy
+  or       helper (tidy)
   prompt   Do this: Tidy the house
   changes  dust/**
   check    npm test
-  review   by critic: Is it clean?
-  runs     preset claude, model strict
-  or       second
-  runs     preset codex
-  or       helper
-  runs     tidy
+  review   by critic (preset claude, model strict): Is it clean?
+  or       second (preset codex)
+  or       helper (tidy)
   limits   2 attempts at most, 5m00s a turn
 `)
   const waits = await parley(['solve', 'Tidy the house'], {
@@ -76,6 +71,16 @@ test('what the team has to say is printed at the end: one answer whole', async (
   const { out } = await solve({ node: node(following([answered])).api }, '--yes')
   expect(out).toContain(`${text}\n\nDone. 1 of 1 task`)
   expect((await solve({ node: node(following([answered])).api }, '--yes', '--quiet')).out).toMatch(/^Line 0 of/)
+})
+
+test('on a terminal a long answer is folded, with a hint where all of it is; a program gets it whole', async () => {
+  const text = Array.from({ length: 300 }, (_, index) => `Line ${index} of the answer`).join('\n')
+  const answered = runView({ ...done, tasks: [{ ...done.tasks[0]!, steps: [stepView({ text })] }] })
+  const terminal = new FakeTerminal({ interactive: true })
+  const { out } = await solve({ node: node(following([answered])).api, terminal }, '--yes')
+  expect(out).toContain('Line 39 of the answer\n… 260 more lines\nFull text: parley show run_aaaaaa --full\n')
+  expect(out).not.toContain('Line 40 of')
+  expect((await solve({ node: node(following([answered])).api }, '--yes')).out).toContain(text)
 })
 
 test('of several answers the beginning of each is printed, and none of a task that others build on', async () => {
@@ -109,5 +114,14 @@ test('a warning is told at the start, once, and the failure of a task is told on
 
 test('a file that was put back twice is named once', async () => {
   const twice = runView({ ...done, tasks: [{ ...done.tasks[0]!, refused: ['w.txt', 'w.txt'] }] })
-  expect((await solve({ node: node(following([twice])).api }, '--yes')).out).toContain('(not allowed, reverted: w.txt)')
+  expect((await solve({ node: node(following([twice])).api }, '--yes')).out).toContain(
+    '\n    not allowed, reverted: w.txt\n',
+  )
+})
+
+test('a result that is no branch comes with the command that copies it', async () => {
+  const { branch: _, ...result } = done.result!
+  const copied = { ...done, project: "/home/it's mine", result: { ...result, folder: '/profile/result' } }
+  const { out } = await solve({ node: node(following([copied])).api }, '--yes')
+  expect(out).toContain(`take    cp -R /profile/result/. '/home/it'\\''s mine/'\n`)
 })

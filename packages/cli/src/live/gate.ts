@@ -2,7 +2,7 @@
 import type { Input, NodeClient } from '../node/client.ts'
 import type { GateView, WorkView } from '../node/views.ts'
 import type { Drawing } from '../render/tasks.ts'
-import { labelled, lines, oneLine, wrap } from '../render/text.ts'
+import { labelled, oneLine, wrap } from '../render/text.ts'
 import { meaningOf, questionLines, subjectLines, untilText } from '../render/waiting.ts'
 import { patchLines, workLines } from '../render/work.ts'
 import type { GateWork } from './gate-work.ts'
@@ -76,11 +76,26 @@ function verdicts(gate: GateView, alike: readonly GateView[]): readonly Option<G
     label: 'modify',
     help: `approves it with a change: ${gate.changes.join(', ')}`,
     gives: {
-      asks: `FIELD=VALUE, where FIELD is one of ${gate.changes.join(', ')}`,
+      asks: ['FIELD=VALUE, one of', ...(gate.change_forms ?? gate.changes)],
       answers: text => {
         const changes = changesIn(text)
-        return changes && answer({ decision: 'modify', changes })
+        if (!changes) return { refused: `A change is a field, = and a value, like ${gate.changes[0]}=…` }
+        return { answer: answer({ decision: 'modify', changes }) }
       },
+    },
+  }
+  // Work that has failed, and is offered all the same, is not done again.
+  const ends = gate.type === 'integration' && gate.changes.length > 0
+  const back: Option<GateAnswer> = {
+    key: 's',
+    label: 'send back',
+    help: 'not merged; the task is done once more, and its agent reads your comment',
+    gives: {
+      asks: 'What should be different? It is recorded, and the agent reads it',
+      answers: reason =>
+        reason === ''
+          ? { refused: 'The agent needs to know what should be different; Esc goes back.' }
+          : { answer: answer({ decision: 'reject', reason, again: true }) },
     },
   }
   return [
@@ -90,16 +105,19 @@ function verdicts(gate: GateView, alike: readonly GateView[]): readonly Option<G
       label: no[0],
       help: no[1],
       gives: {
-        asks: 'Why? It is recorded, and agents may read it. Empty: no reason',
-        answers: reason => answer({ decision: 'reject', ...(reason && { reason }) }),
+        asks: `Why? It is recorded${ends ? '; s sends the work back instead' : ', and agents may read it'}. Empty: no reason`,
+        answers: reason => ({ answer: answer({ decision: 'reject', ...(reason && { reason }) }) }),
       },
     },
+    ...(ends ? [back] : []),
     ...(alike.length > 1 ? [together] : []),
     ...(gate.changes.length > 0 ? [change] : []),
     SHOW,
     LATER,
   ]
 }
+
+const EMPTY = 'A reply needs words; Esc goes back.'
 
 function replies(gate: GateView): readonly Option<GateAnswer>[] {
   const answer = (choice: Reply): GateAnswer => ({ kind: 'answer', gates: [gate], choice })
@@ -108,7 +126,10 @@ function replies(gate: GateView): readonly Option<GateAnswer>[] {
       key: 'r',
       label: 'reply',
       help: 'the agent continues with your words',
-      gives: { asks: 'Your reply', answers: text => (text === '' ? undefined : answer({ answer: 'envelope', text })) },
+      gives: {
+        asks: 'Your reply',
+        answers: text => (text === '' ? { refused: EMPTY } : { answer: answer({ answer: 'envelope', text }) }),
+      },
     },
     {
       key: 'o',
@@ -133,8 +154,7 @@ function changesIn(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Everything about it: what there was no room for, and its ids, to answer it from elsewhere. */
-/** With the patch, for work. */
+/** Everything about it in words: what there was no room for, and its ids, to answer it from elsewhere. */
 export function gateDetails(
   gate: GateView,
   short: (id: string) => string,
@@ -149,9 +169,9 @@ export function gateDetails(
     ['run', gate.run],
     ...(gate.task === undefined ? [] : [['task', gate.task] as const]),
     ['for', oneLine(gate.addressee)],
-    ['also', how],
+    ...(gate.facts ?? []).map(({ label, text }) => [label, text] as const),
+    ['answer', `${how}; --json of \`parley gates\` has all of it`],
   ]
-  const subject = gate.subject === undefined ? [] : lines(JSON.stringify(gate.subject, null, 2))
-  const about = work ? [...workLines(work, drawing, true), '', ...patchLines(work.patch ?? '', drawing.paint)] : subject
+  const about = work ? [...workLines(work, drawing, true), '', ...patchLines(work.patch ?? '', drawing.paint)] : []
   return ['', ...labelled(facts, drawing.width, drawing.paint), ...about, '']
 }

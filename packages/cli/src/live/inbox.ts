@@ -16,6 +16,7 @@ import { type GateWork, gateWork } from './gate-work.ts'
 import { type Notify, notifier } from './notify.ts'
 import type { Prompt } from './prompt.ts'
 import { Screen } from './screen.ts'
+import { Settling } from './settling.ts'
 
 export async function attendInbox(
   context: Context,
@@ -38,6 +39,7 @@ class Inbox {
   readonly #own: (list: readonly GateView[]) => readonly GateView[]
   readonly #screen: Screen
   readonly #stop = new AbortController()
+  readonly #settling: Settling
   #list: readonly GateView[] = []
   /** The id of what is marked in the list. */
   #marked: string | undefined
@@ -52,6 +54,7 @@ class Inbox {
     this.#context = context
     this.#api = api
     this.#own = own
+    this.#settling = new Settling(context.clock)
     this.#screen = new Screen(context.terminal, context.clock, () => this.#frame())
   }
 
@@ -84,6 +87,7 @@ class Inbox {
       const now = this.#list.find(({ id, since }) => id === open.gate.id && since === open.gate.since)
       if (now) open.gate = now
       else {
+        if (open.prompt.typing) this.#settling.shown()
         this.#say(`Answered elsewhere: ${oneLine(open.gate.question)}`)
         this.#open = undefined
       }
@@ -111,9 +115,18 @@ class Inbox {
   }
 
   #press(key: Key): void {
+    if (key.name === 'redraw') {
+      this.#screen.anew()
+      return
+    }
     this.#hint = undefined
     if (key.name === 'end' || (key.name === 'ctrl-c' && !this.#open?.prompt.typing)) this.#stop.abort()
-    else if (this.#busy) return
+    else if (this.#busy) this.#settling.shown()
+    else if (this.#open?.prompt.typing) {
+      this.#inOpen(this.#open, key)
+      // Whoever still types means the line that has closed.
+      if (!this.#open?.prompt.typing) this.#settling.shown()
+    } else if (this.#settling.comesEarly()) this.#open?.prompt.tooEarly()
     else if (this.#open) this.#inOpen(this.#open, key)
     else if (!key.pasted) this.#inList(key)
     this.#screen.now()
@@ -126,7 +139,7 @@ class Inbox {
     else if (key.name === 'down' || key.name === 'j') this.#mark(this.#index + 1)
     else if (key.name === 'return' || key.name === 'enter') this.#openAt(this.#index)
     else if (Number.isInteger(number) && number > 0) this.#openAt(number - 1)
-    else if (key.name !== 'redraw')
+    else
       this.#hint =
         this.#list.length > 0 ? 'Nothing happens there: ↑ ↓ and Enter, a number, or q.' : 'Only q does something here.'
   }
@@ -142,6 +155,7 @@ class Inbox {
     const work = gateWork(this.#api, gate, () => this.#screen.changed())
     const open: OpenGate = { gate, work, prompt: gatePrompt(gate, alike, () => open.gate, work) }
     this.#open = open
+    this.#settling.shown()
   }
 
   #inOpen(open: OpenGate, key: Key): void {
@@ -156,10 +170,10 @@ class Inbox {
       const short = shortIds(this.#list.map(({ id }) => id))
       this.#screen.above(gateDetails(open.gate, short, drawing(this.#context), open.work()))
     } else if (answer.kind === 'later') this.#open = undefined
-    else void this.#answer(answer.gates, answer.choice)
+    else void this.#answer(open, answer.gates, answer.choice)
   }
 
-  async #answer(gates: readonly GateView[], choice: GateChoice): Promise<void> {
+  async #answer(open: OpenGate, gates: readonly GateView[], choice: GateChoice): Promise<void> {
     this.#busy = true
     this.#open = undefined
     try {
@@ -171,8 +185,11 @@ class Inbox {
       this.#hint = 'Done.'
     } catch (thrown) {
       const { code, message } = asFailure(thrown)
-      // The list shows what is left.
-      this.#say(code === 'not_found' ? 'Somebody else has already answered.' : message)
+      if (code === 'not_found') this.#say('Somebody else has already answered.')
+      else if (open.prompt.typing) {
+        open.prompt.refuse(message)
+        this.#open = open
+      } else this.#say(message)
     } finally {
       this.#busy = false
       this.#screen.now()
@@ -204,27 +221,33 @@ class Inbox {
   #items(room: number, drawn: Drawing): readonly string[] {
     const shown = Math.max(1, Math.floor(room / 2))
     const first = Math.max(0, Math.min(this.#index - Math.floor(shown / 2), this.#list.length - shown))
+    const several = this.#list.some(({ run }) => run !== this.#list[0]?.run)
     return this.#list.slice(first, first + shown).flatMap((gate, offset) => {
       const index = first + offset
       const mark = gate.id === this.#marked ? drawn.paint('active', '▸') : ' '
       const lead = `${mark} ${String(index + 1).padStart(2)} `
       return [
         `${lead}${cut(askedBy(gate), drawn.width - 5)}`,
-        `     ${drawn.paint('quiet', cut(factsOf(gate, drawn), drawn.width - 5))}`,
+        `     ${drawn.paint('quiet', cut(factsOf(gate, drawn, several), drawn.width - 5))}`,
       ]
     })
   }
 }
 
-function askedBy({ kind, task, question }: GateView): string {
-  return oneLine(kind === 'question' && task !== undefined ? `${task} asks: ${question}` : question)
+function askedBy({ kind, task, question, remark }: GateView): string {
+  const verb = remark ? 'says' : 'asks'
+  return oneLine(kind === 'question' && task !== undefined ? `${task} ${verb}: ${question}` : question)
 }
 
-/** `waits 5 min · is merged by itself in 4 min` */
-function factsOf(gate: GateView, { now }: Drawing): string {
+/** `Tidy the house · waits 5 min · is merged by itself in 4 min`; of which run, where several wait. */
+function factsOf(gate: GateView, { now }: Drawing, several: boolean): string {
   const waits = `waits ${inWords(between(gate.since, undefined, now) ?? 0)}`
   const then = fallbackText(gate, now)
-  return [waits, ...(then === undefined ? [] : [then])].join(' · ')
+  return [
+    ...(several ? [oneLine(gate.intent ?? shortId(gate.run))] : []),
+    waits,
+    ...(then === undefined ? [] : [then]),
+  ].join(' · ')
 }
 
 function keysOf(pairs: readonly string[], { paint, width }: Drawing): string {

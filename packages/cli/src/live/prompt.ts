@@ -15,9 +15,9 @@ export interface Option<T> {
 }
 
 interface Typing<T> {
-  readonly asks: string
-  /** Undefined: these words are no answer. */
-  readonly answers: (text: string) => T | undefined
+  /** A line, and lines that explain it. */
+  readonly asks: string | readonly [string, ...string[]]
+  readonly answers: (text: string) => { readonly answer: T } | { readonly refused: string }
 }
 
 /** What a key came to: an answer, or only another picture. */
@@ -44,11 +44,16 @@ export class Prompt<T> {
     this.#hint = 'This has just come up: press the key again.'
   }
 
+  /** The answer was not accepted: what was typed stays, to be put right. */
+  refuse(why: string): void {
+    this.#hint = why
+  }
+
   press(key: Key): Outcome<T> {
     this.#hint = undefined
     if (this.#typing) return this.#type(this.#typing, key)
     // What is pasted is not meant as keys.
-    if (key.pasted || key.name === 'redraw') return undefined
+    if (key.pasted) return undefined
     if (key.name === '?') {
       this.#helps = !this.#helps
       return undefined
@@ -68,7 +73,7 @@ export class Prompt<T> {
     const { paint, width } = drawing
     this.#shown = this.#options()
     const hint = this.#hint === undefined ? [] : wrap(this.#hint, width).map(line => paint('warning', line))
-    const below = [...hint, ...(this.#typing ? this.#typed(drawing) : this.#keys(drawing))]
+    const below = this.#typing ? this.#typed(drawing, hint) : [...hint, ...this.#keys(drawing)]
     const about = this.#about(drawing)
     const room = Math.max(1, height - below.length)
     if (about.length <= room) return [...about, ...below]
@@ -105,11 +110,12 @@ export class Prompt<T> {
     return [...rows, row]
   }
 
-  #typed({ paint, width }: Drawing): readonly string[] {
+  #typed({ paint, width }: Drawing, hint: readonly string[]): readonly string[] {
     const { typing, text } = this.#typing!
     return [
-      ...wrap(typing.asks, width),
+      ...[typing.asks].flat().flatMap(line => wrap(line, width)),
       ...wrap(`> ${text}█`, width),
+      ...hint,
       paint('quiet', cut('Enter sends it   Esc back', width)),
     ]
   }
@@ -117,9 +123,9 @@ export class Prompt<T> {
   #type(state: { readonly typing: Typing<T>; text: string }, { name, text, pasted }: Key): Outcome<T> {
     if (pasted) state.text += text === '' && name === 'return' ? ' ' : text
     else if (name === 'return' || name === 'enter') {
-      const answer = state.typing.answers(state.text.trim())
-      if (answer !== undefined) return { answer }
-      this.#hint = 'That is no answer here; Esc goes back.'
+      const said = state.typing.answers(state.text.trim())
+      if ('answer' in said) return said
+      this.refuse(said.refused)
     } else if (name === 'escape' || name === 'ctrl-c') this.#typing = undefined
     else if (name === 'backspace') state.text = [...state.text].slice(0, -1).join('')
     else if (name === 'ctrl-u') state.text = ''

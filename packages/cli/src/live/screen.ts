@@ -56,6 +56,12 @@ export class Screen {
     if (!this.#away && !this.#ended) this.#draw([])
   }
 
+  /** Draws below what others have written since: what they wrote stays. */
+  anew(): void {
+    this.#drawn = []
+    this.now()
+  }
+
   /** Redraws for elapsed times. */
   tick(): void {
     this.#ticking?.()

@@ -31,7 +31,7 @@ function served(more: Brought) {
   onTestFinished(() => {
     input.end()
     over.resolve()
-    return ended
+    return ended.catch(() => undefined)
   })
   let id = 0
   const send = (method: string, params: object) =>
@@ -60,11 +60,16 @@ test('calls beyond the bound are refused, and the others are answered', async ()
   expect(answers.filter(({ result }) => result.isError)).toHaveLength(1)
 })
 
+test('a message that is too long ends it, and it says so', async () => {
+  const { answers, ended, input } = served({})
+  const failed = expect(ended).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
+  await expect.poll(() => answers.length).toBe(1)
+  input.write('no message\n')
+  input.write('x'.repeat(cliLimits.mcpMessageBytes + 1))
+  await failed
+})
+
 test.each([
-  [
-    'a message is too long',
-    ({ input }: ReturnType<typeof served>) => void input.write('x'.repeat(cliLimits.mcpMessageBytes + 1)),
-  ],
   ['the input ends', ({ input }: ReturnType<typeof served>) => void input.end()],
   ['the turn is over', ({ over }: ReturnType<typeof served>) => over.resolve()],
 ])('it ends when %s', async (_, happens) => {

@@ -38,11 +38,26 @@ export async function serveTurn(
     closed?.()
     over.abort()
   }
+  const said = transport.onerror
+  let broke: Error | undefined
+  transport.onerror = error => {
+    said?.(error)
+    // The transport closes within the same call where it cannot go on. A line that is no message ends nothing, and
+    // whoever has gone needs no reason.
+    queueMicrotask(() => {
+      if (over.signal.aborted && !('code' in error)) broke ??= error
+    })
+  }
   if (input.readableEnded || input.destroyed) over.abort()
   void tellMail(api, () => current, over.signal).then(() => over.abort())
   await fired(over.signal)
   await handle.close()
   input.destroy()
+  if (broke)
+    throw new Failure('PAYLOAD_TOO_LARGE', 'The server of the tools ended: a message was longer than it reads.', {
+      why: broke.message,
+      next: `Send less than ${cliLimits.mcpMessageBytes / 1024 / 1024} MiB at once.`,
+    })
 }
 
 function fired(signal: AbortSignal): Promise<void> {

@@ -1,14 +1,12 @@
 // The operations of the node as members: `node.runs.show({ run })`, typed by what the node registers. A call rejects
 // with the error of the operation, which `asFailure` understands.
 import {
-  type CallMembers,
-  type ClientCallOptions,
-  type ClientSubscribeOptions,
   type Given,
   type InputOf,
+  type OperationMembers,
   type OutputOf,
-  pathProxy,
-  type StreamMembers,
+  operationMembers,
+  type PathCalls,
 } from '@parley/call'
 import type { NodeOperations } from '@parley/node'
 import type { MachineView } from './views.ts'
@@ -17,23 +15,14 @@ export type NodePath = keyof NodeOperations & string
 export type Input<Path extends NodePath> = Given<InputOf<NodeOperations, Path>>
 export type Output<Path extends NodePath> = OutputOf<NodeOperations, Path>
 
-export type NodeClient = CallMembers<NodeOperations> & { readonly streams: StreamMembers<NodeOperations> }
+export type NodeClient = OperationMembers<NodeOperations>
 
 /** Calls by path. What applies to all of them, such as a token, is added here. */
-export interface Calls {
-  call(path: string, input: unknown, options?: ClientCallOptions): Promise<unknown>
-  subscribe(path: string, input: unknown, options?: ClientSubscribeOptions): AsyncIterable<unknown>
+export interface Calls extends PathCalls {
   close(): void
 }
 
-export function nodeClient({ call, subscribe }: Calls): NodeClient {
-  type Arguments = readonly [unknown, ClientCallOptions?]
-  const streams = pathProxy((path, given) => subscribe(path, ...(given as Arguments)))
-  const calls = pathProxy((path, given) => call(path, ...(given as Arguments)))
-  return new Proxy(calls, {
-    get: (target, name) => (name === 'streams' ? streams : Reflect.get(target, name)),
-  }) as NodeClient
-}
+export const nodeClient = (calls: Calls): NodeClient => operationMembers<NodeOperations>(calls)
 
 /** Opens at the first call. */
 export function onFirstUse(open: () => Promise<Calls>): Calls {

@@ -25,6 +25,7 @@ export function connector(
     lasting = false,
     anyVersion = false,
     env: more = {},
+    onContinued = () => undefined,
   }: ConnectChoice = {}) => {
     // Loading code dominates short commands, so only this loads the way to a node.
     const { connectNode } = await import('@parley/node/commands')
@@ -38,7 +39,9 @@ export function connector(
       clock,
     })
     if (!connected.ok) throw await explained(connected.error, profile, env)
-    const { client, status, paths } = connected.value
+    const { client, status, paths, started } = connected.value
+    const runs = started && status ? status.runs.working + status.runs.waiting : 0
+    if (runs > 0) onContinued(runs)
     return forPeople(callsOver(client as Client, undefined), () => turnAt(status?.socket ?? paths.socket, env))
   }
 }

@@ -5,6 +5,7 @@ export type NodeStatus = Output<'/node/status'>
 export type MachineView = NonNullable<NodeStatus['machine']>
 export type RunSummaryView = Output<'/runs/list'>['runs'][number]
 export type RunView = Output<'/runs/show'>
+export type PromptsView = Output<'/runs/prompts'>
 export type RunState = RunView['state']
 /** A run with a damaged record is listed but cannot be shown. */
 export type ListedState = RunSummaryView['state']
@@ -18,6 +19,8 @@ export type UndoneView = Output<'/results/undo'>
 export type CleanedView = Output<'/results/clean'>['runs'][number]
 export type LogItem = Output<'/tasks/follow'>
 export type GateView = Output<'/gates/list'>['gates'][number]
+/** With the work that is judged at it. */
+export type ListedGate = GateView & { readonly work?: WorkView }
 export type BudgetView = Output<'/budgets/list'>['budgets'][number]
 export type TodayView = Output<'/budget/today'>
 export type BudgetLimit = Input<'/budgets/raise'>['dimension']

@@ -6,7 +6,7 @@ import { RUN_TONES } from './live.ts'
 import { warningLines } from './plan.ts'
 import { answerLines } from './steps.ts'
 import { type Drawing, fileNotes } from './tasks.ts'
-import { cut, oneLine } from './text.ts'
+import { cut, hanging, oneLine, reasonLines } from './text.ts'
 import { symbolOf } from './tree.ts'
 
 const VERDICTS: Readonly<Record<RunState, string>> = {
@@ -18,40 +18,60 @@ const VERDICTS: Readonly<Record<RunState, string>> = {
   aborted: 'Aborted',
 }
 
-export function endingLines(view: RunView, drawing: Drawing): readonly string[] {
+/** `folds`: a long answer is cut, with a hint where all of it is. */
+export function endingLines(view: RunView, drawing: Drawing, folds: boolean): readonly string[] {
   const { now, paint, width } = drawing
   const took = duration(between(view.started, view.ended, now) ?? 0)
   const spent = spendInFull(view.usage)
   const facts = [`${view.tasks_done} of ${plural(view.tasks_total, 'task')}`, took, spent].filter(Boolean)
   const verdict = `${paint(RUN_TONES[view.state], `${VERDICTS[view.state]}.`)} ${facts.join(' · ')}`
   return [
-    ...answerLines(view, drawing),
+    ...answerLines(view, drawing, folds),
     verdict,
-    ...(view.reason ? [`why: ${oneLine(view.reason)}`] : []),
-    ...troubles(view),
+    ...troubles(view, width),
     ...warningLines(view, paint),
     ...resultLines(view, width),
+    ...lookLines(view),
     `${'record'.padEnd(8)}parley trail verify ${shortId(view.run)}`,
   ]
 }
 
-function troubles(view: RunView): readonly string[] {
-  const known = oneLine(view.reason ?? '')
+/** Where to read what came before the end of a task that failed. */
+function lookLines({ run, state, tasks }: RunView): readonly string[] {
+  if (state === 'done') return []
+  const failed = tasks.find(task => task.state === 'failed' && task.steps.length > 0)
+  const how = failed ? `parley log ${oneLine(failed.id)} --run ${shortId(run)}` : `parley show ${shortId(run)}`
+  return [`${'more'.padEnd(8)}${how}`]
+}
+
+/** What stopped the run, and each task that failed or has files that deserve a look. */
+function troubles(view: RunView, width: number): readonly string[] {
+  const { reason = '' } = view
+  const told = view.tasks.filter(task => task.state === 'failed' || fileNotes(task).length > 0)
   // The reason of the run often repeats the note of a task.
-  const isTold = (task: PlanTaskView) =>
-    task.note !== undefined && fileNotes(task).length === 0 && known.includes(oneLine(task.note))
-  return view.tasks
-    .filter(task => (task.state === 'failed' || fileNotes(task).length > 0) && !isTold(task))
-    .map(task => {
-      const note = task.note && !known.includes(oneLine(task.note)) ? `: ${oneLine(task.note)}` : ''
-      const files = fileNotes(task).map(text => ` (${text})`)
-      return `  ${symbolOf(task.state)} ${oneLine(task.title)} ${task.state}${note}${files.join('')}`
-    })
+  const known = told.some(({ note }) => note !== undefined && reason.endsWith(note))
+  return [
+    ...(reason === '' || known ? [] : reasonLines('why: ', reason, width)),
+    ...told.flatMap(task => {
+      const lead = `  ${symbolOf(task.state)} `
+      const what = task.state === 'failed' && task.note ? `: ${task.note}` : ` ${task.state}`
+      return [
+        ...reasonLines(lead, `${oneLine(task.title)}${what}`, width),
+        ...fileNotes(task).flatMap(text => hanging('    ', text, width)),
+      ]
+    }),
+  ]
 }
 
 /** Where the result is, how it is taken over, and what is kept beside it. */
 export function resultLines(view: RunView, width: number): readonly string[] {
   return [...placeLines(view, width), ...keptLines(view)]
+}
+
+/** The project is no git repository, so nothing is merged. What the run has deleted stays. */
+export function copyCommand(from: string, to: string): string {
+  const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${oneLine(path).replaceAll("'", "'\\''")}'`)
+  return `cp -R ${quoted(`${from}/.`)} ${quoted(`${to}/`)}`
 }
 
 interface Kept {
@@ -67,6 +87,11 @@ export function keptLines({ run, tasks }: Kept): readonly string[] {
     const what = `${oneLine(id)}: ${plural(files.length, 'file')}${commit === undefined ? '' : `, commit ${shortHash(commit)}`}`
     return [`${'kept'.padEnd(8)}${what}`, `${''.padEnd(8)}parley salvage ${oneLine(id)} --run ${shortId(run)}`]
   })
+}
+
+/** Of a run that is not done, the result has only a part. */
+function partOf({ state, tasks_done, tasks_total }: RunView): string {
+  return state === 'done' ? '' : ` (takes ${tasks_done} of ${plural(tasks_total, 'task')})`
 }
 
 function placeLines(view: RunView, width: number): readonly string[] {
@@ -87,7 +112,7 @@ function placeLines(view: RunView, width: number): readonly string[] {
           label('look', `parley diff ${shortId(view.run)}`),
           ...(applied.some(({ undone }) => undone === undefined)
             ? []
-            : [label('take', `parley apply ${shortId(view.run)}`)]),
+            : [label('take', `parley apply ${shortId(view.run)}${partOf(view)}`)]),
         ]
       : []),
     ...applied.map(({ branch, commit, how, undone }) =>
@@ -96,7 +121,9 @@ function placeLines(view: RunView, width: number): readonly string[] {
         `${how === 'patch' ? 'staged' : `on ${oneLine(branch ?? 'HEAD')}, commit ${shortHash(commit)}`}`,
       ),
     ),
-    ...(result.folder ? [label('result', `folder ${oneLine(result.folder)}`)] : []),
+    ...(result.folder
+      ? [label('result', `folder ${oneLine(result.folder)}`), label('take', copyCommand(result.folder, view.project))]
+      : []),
     ...(!result.branch && !result.folder ? [label('result', `commit ${result.commit}`)] : []),
   ]
 }

@@ -1,8 +1,17 @@
 // Numbers, times and ids as people read them. Everything here is short and has no locale: two people see the same.
-import { durationMs, parseTimestamp, shortId, shortIds, type Ticks, ticksPerMillisecond } from '@parley/core'
+import {
+  durationMs,
+  durationText,
+  parseTimestamp,
+  shortId,
+  shortIds,
+  sizeText,
+  type Ticks,
+  ticksPerMillisecond,
+} from '@parley/core'
 import type { RunSummaryView, UsageView } from '../node/views.ts'
 
-export { shortId, shortIds }
+export { shortId, shortIds, sizeText as bytes }
 
 const second = 1000
 const minute = 60 * second
@@ -20,16 +29,9 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(ms / day)}d${two(Math.floor((ms % day) / hour))}h`
 }
 
-/** `12 s`, `9 min 56 s`, `2 h 3 min`, `3 d 4 h`: for sentences. */
+/** `12 s`, `9 min 56 s`, `2 h 3 min`, `3 d 4 h`: for sentences about time that passes. */
 export function inWords(milliseconds: number): string {
-  const ms = Math.max(0, milliseconds)
-  const pair = (big: number, one: string, small: number, other: string) => {
-    const rest = Math.floor((ms % big) / small)
-    return `${Math.floor(ms / big)} ${one}${rest > 0 ? ` ${rest} ${other}` : ''}`
-  }
-  if (ms < minute) return `${Math.ceil(ms / second)} s`
-  if (ms < hour) return pair(minute, 'min', second, 's')
-  return ms < day ? pair(hour, 'h', minute, 'min') : pair(day, 'd', hour, 'h')
+  return durationText(Math.ceil(milliseconds / second) * second)
 }
 
 export function between(from: string | undefined, to: string | undefined, now: Ticks): number | undefined {
@@ -99,18 +101,6 @@ export function count(value: number): string {
 
 function short(value: number): string {
   return value < 99.95 ? value.toFixed(1).replace(/\.0$/, '') : String(Math.round(value))
-}
-
-/** `12 B`, `3.4 KiB`, `5 MiB`. */
-export function bytes(value: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
-  let size = value
-  let unit = 0
-  while (size >= 1024 && unit < units.length - 1) {
-    size /= 1024
-    unit++
-  }
-  return `${unit === 0 ? size : short(size)} ${units[unit]}`
 }
 
 export function plural(value: number, one: string, many = `${one}s`): string {

@@ -1,6 +1,6 @@
 // Where you are: what waits, what is at work, and what to do next.
 import type { GateView, MachineView, RunSummaryView } from '../node/views.ts'
-import { shortId, shortIds } from './format.ts'
+import { plural, shortId, shortIds } from './format.ts'
 import { heldLine } from './machine.ts'
 import { runsTable } from './runs.ts'
 import type { Drawing } from './tasks.ts'
@@ -15,6 +15,8 @@ export interface Here {
   /** The nearest above the working folder; null for none. */
   readonly team_file: string | null
   readonly repository: string | null
+  /** Runs that go on with the next node; where none runs. */
+  readonly interrupted: readonly string[]
   readonly waiting: readonly GateView[]
   readonly at_work: readonly RunSummaryView[]
   readonly last: RunSummaryView | null
@@ -61,7 +63,9 @@ function waitingLines({ waiting }: Here, { now, width, paint }: Drawing): readon
 
 const MOST = 5
 
-function quietText({ node, problem }: Here): string {
+function quietText({ node, problem, interrupted }: Here): string {
+  if (interrupted.length > 0)
+    return `No node is running. ${plural(interrupted.length, 'run')} will continue with the next one: ${interrupted.map(shortId).join(', ')}.`
   if (node === 'unreachable') return `The node cannot be reached: ${oneLine(problem ?? '')}`
   return node === 'running'
     ? 'Nothing is at work, and nothing waits for you.'
@@ -70,6 +74,7 @@ function quietText({ node, problem }: Here): string {
 
 function nextSteps({
   node,
+  interrupted,
   waiting,
   at_work,
   last,
@@ -79,6 +84,9 @@ function nextSteps({
   const [run] = at_work
   return [
     ...(node === 'unreachable' ? [['parley doctor', 'says what is wrong, and how to fix it'] as const] : []),
+    ...(interrupted.length > 0
+      ? [[`parley show ${shortId(interrupted[0]!)} --follow`, 'starts the node, which continues all of them'] as const]
+      : []),
     ...(waiting.length > 0 ? [['parley inbox', 'answer what waits'] as const] : []),
     ...(run ? [[`parley show ${shortId(run.run)} --follow`, 'watch the newest run'] as const] : []),
     ...(!run && last ? [[`parley show ${shortId(last.run)}`, 'what the last run did'] as const] : []),

@@ -45,10 +45,10 @@ test('on 80 columns: the tree with agent, attempt, time and spend, what each doe
   expect(frame(80)).toBe(
     `
 Tidy the house  run_aaaaaa
-└─ ✓ Scan the house                             writer   1/2    12s  $0.02
-   ├─ ● Clean the kitchen                       cleaner  2/2  1m01s  $0.11
+└─ ✓ Scan the house                             writer              12s  $0.02
+   ├─ ● Clean the kitchen                       cleaner  try 2/2  1m01s  $0.11
    │    wiping the 台所 table now
-   └─ ✗ Paint the wall                          writer   2/2    46s
+   └─ ✗ Paint the wall                          writer   try 2/2    46s
         no paint left
       └─ · Write the report (also after clean)  writer
            not allowed, reverted: secret.txt
@@ -60,13 +60,14 @@ test('on 40 columns: what matters less goes, what is too long is cut', () => {
   expect(frame(40)).toBe(
     `
 Tidy the house  run_aaaaaa
-└─ ✓ Scan the house           1/2    12s
-   ├─ ● Clean the kitchen     2/2  1m01s
+└─ ✓ Scan the house                  12s
+   ├─ ● Clean the kitchen          1m01s
    │    wiping the 台所 table now
-   └─ ✗ Paint the wall        2/2    46s
+   └─ ✗ Paint the wall               46s
         no paint left
-      └─ · Write the report…
-           not allowed, reverted: secre…
+      └─ · Write the report (als…
+           not allowed, reverted:
+           secret.txt
 working · 1/4 done · 1m15s · $0.13`.trimStart(),
   )
 })
@@ -81,8 +82,8 @@ test('no frame is higher than the terminal: what is dull is counted, what happen
   expect(frame(60, 6)).toBe(
     `
 Tidy the house  run_aaaaaa
-   ├─ ● Clean the kitchen         cleaner  2/2  1m01s  $0.11
-   └─ ✗ Paint the wall            writer   2/2    46s
+   ├─ ● Clean the kitchen     cleaner  try 2/2  1m01s  $0.11
+   └─ ✗ Paint the wall        writer   try 2/2    46s
    … and 1 done, 1 waiting
 working · 1/4 done · 1m15s · $0.13 · 1.2k tokens in, 300 out`.trimStart(),
   )
@@ -100,16 +101,21 @@ test('colours are added only by the paint, and change no text', () => {
   expect(stripVTControlCharacters(painted)).toBe(frame(80))
 })
 
+test('who judges the work is shown with what was said last', () => {
+  const judged = runView({ tasks: [taskView('poem', { state: 'reviewing', activity: 'check: npm test · ok 3' })] })
+  expect(liveFrame(judged, { width: 80, height: 9, now, paint: plain })).toContain('     check: npm test · ok 3')
+})
+
 test('a run that waits for somebody says so', () => {
   const waiting = runView({ state: 'waiting', gates: [gateView('run_1', 'plan')] })
-  expect(totalLine(waiting, { width: 80, now, paint: plain })).toBe('waiting, waits for you · 0/0 done · 1m15s')
+  expect(totalLine(waiting, { width: 80, now, paint: plain })).toBe('waits for you · 0/0 done · 1m15s')
 })
 
 test('without a terminal: one line for each change of a state or an attempt, and none for anything else', () => {
   expect(changeLines(undefined, view, { now })).toEqual([
     '[1/4] ✓ Scan the house (writer) done 12s $0.02',
-    '[1/4] ● Clean the kitchen (cleaner) working attempt 2/2',
-    '[1/4] ✗ Paint the wall (writer) failed attempt 2/2 46s: no paint left',
+    '[1/4] ● Clean the kitchen (cleaner) working attempt 2 of 2',
+    '[1/4] ✗ Paint the wall (writer) failed attempt 2 of 2 46s: no paint left',
   ])
   expect(changeLines(view, { ...view, cursor: 9 }, { now })).toEqual([])
   const next = {
@@ -122,5 +128,7 @@ test('without a terminal: one line for each change of a state or an attempt, and
     tasks_done: 2,
     tasks: view.tasks.map(task => (task.id === 'clean' ? { ...task, state: 'done' as const, ended: at(70) } : task)),
   }
-  expect(changeLines(view, done, { now })).toEqual(['[2/4] ✓ Clean the kitchen (cleaner) done attempt 2/2 56s $0.11'])
+  expect(changeLines(view, done, { now })).toEqual([
+    '[2/4] ✓ Clean the kitchen (cleaner) done attempt 2 of 2 56s $0.11',
+  ])
 })

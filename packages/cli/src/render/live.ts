@@ -40,9 +40,14 @@ export function totalLine(view: RunView, { width, now, paint }: Drawing): string
   return `${paint(RUN_TONES[view.state], cut(waits, width))}${rest}`
 }
 
-function waitsText({ state, machine, gates }: RunView): string {
+function waitsText({ state, machine, gates, waits }: RunView): string {
   if (machine) return `held up by the machine (${machine.code})`
-  return gates.length > 0 ? `${state}, waits for you` : state
+  if (gates.length === 0) return state
+  // A plan is one question.
+  if (state === 'waiting') return 'waits for you'
+  const things = gates.length > 1 ? `${gates.length} things wait for you` : 'waits for you'
+  // Nobody works meanwhile.
+  return waits?.alone ? things : `${state}, ${things}`
 }
 
 /** What is left out first. */

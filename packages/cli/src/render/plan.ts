@@ -1,10 +1,10 @@
 // The plan before it is approved: what it is about, and on request every task in full.
 import { describeAgent, type Team } from '@parley/node'
-import type { PlanTaskView, RunView } from '../node/views.ts'
+import type { GateView, PlanTaskView, RunView } from '../node/views.ts'
 import { duration, plural, shortId } from './format.ts'
 import type { Paint } from './paint.ts'
 import type { Drawing } from './tasks.ts'
-import { cut, labelled, oneLine } from './text.ts'
+import { cut, each, labelled, oneLine } from './text.ts'
 
 type TeamAgent = Team['agents'][string]
 type PlannedTask = Team['plan'][number]
@@ -12,7 +12,7 @@ type PlannedTask = Team['plan'][number]
 /** What a person has to know beside the tasks before it starts. */
 export function planLines(view: RunView, { width }: Pick<Drawing, 'width'>): readonly string[] {
   const what = `team ${oneLine(view.team)}, ${plural(view.tasks.length, 'task')}, in ${oneLine(view.project)}`
-  return [what, ...folderLines(view)].map(line => cut(line, width))
+  return [what, ...folderLines(view), ...beforeLines(view)].map(line => cut(line, width))
 }
 
 export function planDetails(view: RunView, team: Team | undefined, drawing: Drawing): readonly string[] {
@@ -25,7 +25,7 @@ export function planDetails(view: RunView, team: Team | undefined, drawing: Draw
         ['intent', view.intent],
         ...(team ? [['limits', limitsOf(team)] as const] : []),
         ...folderLines(view).map(line => ['folders', line] as const),
-        ['asked', view.gates[0]?.question ?? ''],
+        ...beforeLines(view).map(line => ['gates', line] as const),
       ],
       width,
     ),
@@ -38,6 +38,21 @@ export function planDetails(view: RunView, team: Team | undefined, drawing: Draw
     ...(team ? [] : [paint('quiet', 'To see what its agent runs: parley agents, parley config')]),
     paint('quiet', `Answer here, or later with \`parley approve ${shortId(view.run)}\`.`),
   ]
+}
+
+/** So that whoever starts it knows that more questions come. */
+function beforeLines({ asks_before = [] }: RunView): readonly string[] {
+  const later = asks_before.filter(type => type !== 'task_approval').map(type => BEFORE[type])
+  return later.length === 0 ? [] : [`you are also asked before ${each(later)}`]
+}
+
+const BEFORE: Readonly<Record<Exclude<GateView['type'], 'escalation'>, string>> = {
+  task_approval: 'a task starts',
+  workspace_create: 'an agent starts',
+  envelope_delivery: 'a message arrives',
+  integration: 'work is merged',
+  conflict_resolution: 'a conflict is settled',
+  workspace_abort: 'work is ended',
 }
 
 /** What runs in folders before the work, and what of the user's files comes along: both are said by a team file. */
@@ -55,7 +70,7 @@ function folderLines({ folders = [], tasks }: RunView): readonly string[] {
 }
 
 function taskFacts(task: PlanTaskView, intent: string, team: Team | undefined): readonly (readonly [string, string])[] {
-  const planned = team?.plan.find(({ id }) => id === task.id)
+  const planned = team && plannedIn(team.plan, task.id)
   const agent = agentOf(team, task.agent)
   const review = planned?.review
   const fill = (prompt: string) => prompt.replaceAll('{intent}', () => intent)
@@ -69,8 +84,7 @@ function taskFacts(task: PlanTaskView, intent: string, team: Team | undefined): 
     ...(planned?.check ? [['check', describeAgent({ command: planned.check }).runs] as const] : []),
     ...(review
       ? [
-          ['review', `by ${review.by}: ${fill(review.prompt)}`] as const,
-          ...runsOf(agentOf(team, review.by)).filter(([name]) => name === 'runs'),
+          ['review', `by ${withProgram(review.by, team)}: ${fill(review.prompt)}`] as const,
           ...insteadOf(review.fallback, team),
         ]
       : []),
@@ -78,12 +92,30 @@ function taskFacts(task: PlanTaskView, intent: string, team: Team | undefined): 
   ]
 }
 
+/** Also of a plan inside a task. */
+function plannedIn(plan: Team['plan'], id: string): PlannedTask | undefined {
+  for (const task of plan) {
+    const found = task.id === id ? task : plannedIn(task.plan ?? [], id)
+    if (found) return found
+  }
+  return undefined
+}
+
 function agentOf(team: Team | undefined, name: string): TeamAgent | undefined {
   return team && Object.hasOwn(team.agents, name) ? team.agents[name] : undefined
 }
 
 function insteadOf(names: readonly string[] = [], team: Team | undefined): readonly (readonly [string, string])[] {
-  return names.flatMap(name => [['or', name] as const, ...runsOf(agentOf(team, name))])
+  return names.flatMap(name => {
+    const [, ...facts] = runsOf(agentOf(team, name))
+    return [['or', withProgram(name, team)] as const, ...facts]
+  })
+}
+
+/** `second (preset codex)` */
+function withProgram(name: string, team: Team | undefined): string {
+  const agent = agentOf(team, name)
+  return agent ? `${name} (${describeAgent(agent).runs})` : name
 }
 
 /** What runs and what it gets; of passed variables only the names. */

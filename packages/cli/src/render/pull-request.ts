@@ -14,9 +14,9 @@ export function pullRequest(work: WorkView): PullRequest {
   const title = oneLine(first).trim()
   const whole = work.files.length + work.more_files
   const spent = spendInFull(work.usage)
+  const isTitle = work.title.trim() === title && title.length <= cliLimits.titleLength
   const body = [
-    ...quoted(work.title),
-    '',
+    ...(isTitle ? [] : [...quoted(work.title), '']),
     '| task | by | checks and reviews | cost |',
     '|---|---|---|---|',
     ...work.parts.map(({ title: task, agent, state, judgements, usage }) =>
@@ -36,8 +36,10 @@ export function pullRequest(work: WorkView): PullRequest {
   }
 }
 
-function judgementText({ kind, agent, outcome }: WorkView['parts'][number]['judgements'][number]): string {
-  return kind === 'check' ? `check ${outcome}` : `${kind} by ${agent} ${outcome}`
+function judgementText({ kind, agent, command, outcome }: WorkView['parts'][number]['judgements'][number]): string {
+  return kind === 'check'
+    ? `check ${command === undefined ? '' : `${command} `}${outcome}`
+    : `${kind} by ${agent} ${outcome}`
 }
 
 function row(cells: readonly string[]): string {

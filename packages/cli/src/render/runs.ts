@@ -1,11 +1,12 @@
 // Tables of runs, tasks, gates and agents: as wide as the terminal, ids shortened.
+import { basename } from 'node:path'
 import type { Ticks } from '@parley/core'
 import { cliLimits } from '../limits.ts'
 import type {
   AgentView,
   BudgetLimit,
   BudgetView,
-  GateView,
+  ListedGate,
   PlanTaskView,
   RunSummaryView,
   UserView,
@@ -14,13 +15,15 @@ import { ago, bytes, count, duration, lasted, money, shortId, shortIds, spend, t
 import { type Cell, table } from './grid.ts'
 import { RUN_TONES } from './live.ts'
 import { type Drawing, fileNotes, successionNotes } from './tasks.ts'
-import { oneLine, wrap } from './text.ts'
+import { oneLine, reasonLines, wrap } from './text.ts'
 import { symbolOf, toneOf } from './tree.ts'
 import { fallbackText } from './waiting.ts'
+import { gateWorkLines } from './work.ts'
 
 export function runsTable(runs: readonly RunSummaryView[], drawing: Drawing): readonly string[] {
   const { now } = drawing
   const short = shortIds(runs.map(({ run }) => run))
+  const several = new Set(runs.flatMap(({ project }) => project || [])).size > 1
   const known = (run: RunSummaryView, text: string) => (run.state === 'damaged' ? '' : text)
   const [header = '', ...rows] = table(
     runs,
@@ -28,6 +31,7 @@ export function runsTable(runs: readonly RunSummaryView[], drawing: Drawing): re
       { header: 'RUN', of: ({ run }) => short(run) },
       { header: 'STATE', of: stateOf },
       { header: 'INTENT', flexible: true, of: ({ intent }) => firstLine(intent) },
+      ...(several ? [PROJECT] : []),
       { header: 'TASKS', align: 'right', optional: 2, of: run => known(run, `${run.tasks_done}/${run.tasks_total}`) },
       { header: 'STARTED', align: 'right', optional: 1, of: ({ started }) => ago(started, now) },
       { header: 'TOOK', align: 'right', optional: 3, of: run => known(run, lasted(run.started, run.ended, now)) },
@@ -40,13 +44,21 @@ export function runsTable(runs: readonly RunSummaryView[], drawing: Drawing): re
   return [header, ...rows.flatMap((row, index) => [row, ...waitsLines(runs[index]!, drawing)])]
 }
 
+const PROJECT = {
+  header: 'PROJECT',
+  optional: 2,
+  of: ({ project }: RunSummaryView) => oneLine(basename(project)),
+} as const
+
 /** For a person: that time is no work. */
 function waitedFor(run: RunSummaryView, now: Ticks): string {
   const { person } = timesUntil(run, now)
   return person >= 1000 ? duration(person) : ''
 }
 
-function stateOf({ state, waits }: RunSummaryView): Cell {
+function stateOf({ state, waits, times }: RunSummaryView): Cell {
+  // A person has to act, and is asked nothing.
+  if (state === 'working' && !waits && times?.doing === 'person') return { text: 'suspended', tone: 'warning' }
   return waits?.alone ? { text: 'waiting for you', tone: 'warning' } : { text: state, tone: RUN_TONES[state] }
 }
 
@@ -104,21 +116,27 @@ function whyLines(task: PlanTaskView, { width, now, paint }: Drawing): readonly 
   const why = note && state !== 'done' ? [note] : []
   const tone = state === 'failed' ? 'bad' : 'warning'
   return [...why, ...successionNotes(task, now), ...fileNotes(task)].flatMap(text =>
-    wrap(oneLine(text), Math.max(cliLimits.leastColumns, width - 2)).map(line => `  ${paint(tone, line)}`),
+    reasonLines('  ', text, Math.max(cliLimits.leastColumns, width), line => paint(tone, line)),
   )
 }
 
-export function gatesTable(gates: readonly GateView[], drawing: Drawing): readonly string[] {
+/** Each with the work that is judged at it. */
+export function gatesTable(gates: readonly ListedGate[], drawing: Drawing): readonly string[] {
   const { now } = drawing
   const shortGate = shortIds(gates.map(({ id }) => id))
+  const several = gates.some(({ run }) => run !== gates[0]?.run)
   const shortRun = shortIds(gates.map(({ run }) => run))
-  return table(
+  const [header = '', ...rows] = table(
     gates,
     [
       { header: 'GATE', of: ({ id }) => shortGate(id) },
       { header: 'RUN', optional: 2, of: ({ run }) => shortRun(run) },
       { header: 'WAITS', align: 'right', of: ({ since }) => lasted(since, undefined, now) },
-      { header: 'QUESTION', flexible: true, of: ({ question }) => oneLine(question) },
+      {
+        header: 'QUESTION',
+        flexible: true,
+        of: ({ question, intent }) => oneLine(several && intent ? `${question} (${intent})` : question),
+      },
       {
         header: 'FOR',
         optional: 1,
@@ -128,6 +146,7 @@ export function gatesTable(gates: readonly GateView[], drawing: Drawing): readon
     ],
     drawing,
   )
+  return [header, ...rows.flatMap((row, index) => [row, ...gateWorkLines(gates[index]!, drawing)])]
 }
 
 export function budgetsTable(budgets: readonly BudgetView[], drawing: Drawing): readonly string[] {

@@ -1,29 +1,40 @@
 // Everything about one run: the facts, the tree, every step with time and spend, the result.
-import type { GateView, RunView } from '../node/views.ts'
+import type { GateView, ListedGate, PromptsView, RunView } from '../node/views.ts'
 import { keptLines, resultLines } from './ending.ts'
 import { between, bytes, duration, moment, plural, shortId, shortIds, spendInFull, timesUntil } from './format.ts'
 import { totalLine } from './live.ts'
 import { warningLines } from './plan.ts'
 import { stepLines } from './steps.ts'
 import { type Drawing, taskLines } from './tasks.ts'
-import { labelled, oneLine, wrap } from './text.ts'
+import { firstLine, labelled, oneLine, wrap } from './text.ts'
 import { questionLines, untilText } from './waiting.ts'
+import { gateWorkLines } from './work.ts'
 
-/** `full`: everything that agents said. */
-export function showLines(view: RunView, drawing: Drawing, full = false): readonly string[] {
+interface Beside {
+  /** What waits, with the work that is judged there. */
+  readonly gates?: readonly ListedGate[]
+  /** What agents were told; with it, everything that they said is shown. */
+  readonly told?: PromptsView | undefined
+}
+
+export function showLines(
+  view: RunView,
+  drawing: Drawing,
+  { gates = view.gates, told }: Beside = {},
+): readonly string[] {
   const { paint, width } = drawing
-  const short = shortIds(view.gates.map(({ id }) => id))
+  const short = shortIds(gates.map(({ id }) => id))
   return [
     ...facts(view, drawing),
     '',
     ...taskLines(view.tasks, drawing).flatMap(({ lines }) => lines),
     totalLine(view, drawing),
-    ...section('Steps', stepLines(view, drawing, full), drawing),
+    ...section('Steps', stepLines(view, drawing, told), drawing),
     ...section('Result', view.result || view.result_unknown ? resultLines(view, width) : keptLines(view), drawing),
     ...section('Warnings', warningLines(view, paint), drawing),
     ...section(
       'Waiting for you',
-      view.gates.flatMap(gate => gateLines(gate, drawing, short)),
+      gates.flatMap(gate => gateLines(gate, drawing, short)),
       drawing,
     ),
     '',
@@ -45,7 +56,7 @@ function facts(view: RunView, drawing: Drawing): readonly string[] {
     ['started', `${moment(view.started)}, ${view.ended ? `took ${took}` : `${took} ago`}`],
     ...timesRows(view, drawing),
     ...(view.machine ? [['held up', oneLine(view.machine.message)] as const] : []),
-    ...(view.reason ? [['reason', oneLine(view.reason)] as const] : []),
+    ...(view.reason ? [['reason', firstLine(view.reason)] as const] : []),
     ['usage', measured],
     ...(told ? [['spent', told] as const] : []),
   ]
@@ -67,21 +78,16 @@ function section(title: string, lines: readonly string[], { paint }: Drawing): r
   return lines.length > 0 ? ['', paint('strong', title), ...lines] : []
 }
 
-export function gateLines(gate: GateView, drawing: Drawing, short = shortId): readonly string[] {
+export function gateLines(gate: ListedGate, drawing: Drawing, short = shortId): readonly string[] {
   const { paint, now, width } = drawing
   const id = short(gate.id)
   return [
     ...questionLines(gate, drawing),
     ...wrap(untilText(gate, now), width - 2).map(line => `  ${paint('quiet', line)}`),
-    ...(isWork(gate) ? [`  parley diff ${shortId(gate.run)} ${gate.task} shows it`] : []),
+    ...gateWorkLines(gate, drawing),
     ...(isOffer(gate) ? [`  parley salvage ${gate.task} --run ${shortId(gate.run)} shows it first`] : []),
     gate.kind === 'gate' ? `  parley approve ${id}, or parley reject ${id} --reason "…"` : `  parley reply ${id} "…"`,
   ]
-}
-
-/** Work that a person judges. */
-function isWork({ type, task }: GateView): boolean {
-  return (type === 'integration' || type === 'conflict_resolution') && task !== undefined
 }
 
 /** A question about what failed work left: it has the id of its workspace. */

@@ -1,11 +1,13 @@
-// What was done on each task: attempts, checks and reviews with outcome, time, spend and last words.
+// What was done on each task: attempts, checks and reviews with outcome, time, spend and last words; for one task line
+// by line, with what its agents said and used in between.
+import type { Ticks } from '@parley/core'
 import { cliLimits } from '../limits.ts'
-import type { PlanTaskView, RunView, StepView } from '../node/views.ts'
+import type { LogItem, PlanTaskView, PromptsView, RunView, StepView } from '../node/views.ts'
 import { between, duration, plural, shortId, spend, ticksOf } from './format.ts'
 import { grid, type Row } from './grid.ts'
 import type { Tone } from './paint.ts'
 import type { Drawing } from './tasks.ts'
-import { lines, oneLine, wrap } from './text.ts'
+import { cut, lines, oneLine, textLines, wrap } from './text.ts'
 
 export const OUTCOME_TONES: Readonly<Record<StepView['outcome'], Tone>> = {
   working: 'active',
@@ -19,8 +21,12 @@ export const OUTCOME_TONES: Readonly<Record<StepView['outcome'], Tone>> = {
 
 const INDENT = '    '
 
-/** In the order in which tasks began, with times from the start of the run. `full`: nothing is cut. */
-export function stepLines(view: RunView, drawing: Drawing, full: boolean): readonly string[] {
+/**
+ * In the order in which tasks began, with times from the start of the run. `told`: what agents were told, of which the
+ * beginning is shown; with it, nothing that they said is cut.
+ */
+export function stepLines(view: RunView, drawing: Drawing, told?: PromptsView): readonly string[] {
+  const full = told !== undefined
   const begun = view.tasks
     .filter(({ steps }) => steps.length > 0)
     .toSorted((one, other) => firstOf(one) - firstOf(other))
@@ -43,13 +49,20 @@ export function stepLines(view: RunView, drawing: Drawing, full: boolean): reado
   const shown = begun.flatMap(task =>
     task.steps.flatMap(step => [
       drawn[next++]!,
+      ...setupLines(step, drawing),
       ...(step.moves ?? []).flatMap(move => moveLines(move, drawing)),
       ...sessionLines(step, drawing, full),
+      ...toldLines(step, told, drawing),
       ...said(step.text, drawing.width, full ? undefined : cliLimits.saidLines).map(line =>
         line === '' ? '' : `${INDENT}${line}`,
       ),
     ]),
   )
+  const folds = told?.prompts.some(({ text }) => isLong(text, drawing.width - INDENT.length, cliLimits.toldLines))
+  if (told && (folds || told.left_out > 0)) {
+    const more = told.left_out > 0 ? ` The oldest ${plural(told.left_out, 'prompt')} could not be shown.` : ''
+    return [...shown, drawing.paint('quiet', `Whole prompts: parley show ${shortId(view.run)} --full --json.${more}`)]
+  }
   const cut = !full && begun.some(({ steps }) => steps.some(({ text }) => isLong(text, drawing.width)))
   return cut ? [...shown, drawing.paint('quiet', `Full text: parley show ${shortId(view.run)} --full`)] : shown
 }
@@ -59,13 +72,30 @@ function stepRow(step: StepView, task: PlanTaskView, view: RunView, { now }: Dra
     { text: `+${duration(between(view.started, step.started, now) ?? 0)}`, tone: 'quiet' },
     step.kind === 'work' ? `work ${step.attempt}` : step.kind,
     oneLine(task.title),
-    { text: oneLine(step.agent), tone: 'quiet' },
+    { text: step.kind === 'check' ? oneLine(step.command ?? step.agent) : oneLine(step.agent), tone: 'quiet' },
     { text: step.outcome, tone: OUTCOME_TONES[step.outcome] },
-    duration(between(step.started, step.ended, now) ?? 0),
+    duration(timeOf(step, now)),
     [step.usage.turns > 1 ? plural(step.usage.turns, 'turn') : '', spend(step.usage)]
       .filter(part => part !== '')
       .join(' '),
   ]
+}
+
+function setupLines({ setup }: StepView, { width, paint }: Drawing): readonly string[] {
+  if (!setup) return []
+  const text = `setup took ${duration(setup.wall_ms)}: ${oneLine(setup.command.join(' '))}`
+  return [`${INDENT}${paint('quiet', cut(text, roomIn(width)))}`]
+}
+
+/** Of finished work that of its turns: its workspace stays until the work is judged and merged. */
+export function timeOf({ kind, started, ended, usage }: StepView, now: Ticks): number {
+  if (kind === 'work' && ended !== undefined && usage.wall_ms > 0) return usage.wall_ms
+  return between(started, ended, now) ?? 0
+}
+
+/** check `npm test` */
+export function checkText({ agent, command }: { agent: string; command?: string | undefined }): string {
+  return command === undefined ? `check by ${oneLine(agent.replace(/^check:/, ''))}` : `check \`${oneLine(command)}\``
 }
 
 function moveLines(move: NonNullable<StepView['moves']>[number], { width, paint }: Drawing): readonly string[] {
@@ -85,6 +115,16 @@ function sessionLines({ sessions = [] }: StepView, { paint }: Drawing, full: boo
   })
 }
 
+function toldLines({ workspace }: StepView, told: PromptsView | undefined, { width, paint }: Drawing) {
+  const own = (told?.prompts ?? []).filter(each => each.workspace === workspace)
+  return own.flatMap(({ turn, agent, text }) => [
+    `${INDENT}${paint('strong', `turn ${turn}: ${oneLine(agent)} was told`)}`,
+    ...said(text, width - INDENT.length, cliLimits.toldLines).map(line =>
+      line === '' ? '' : `${INDENT}${INDENT}${paint('quiet', line)}`,
+    ),
+  ])
+}
+
 function firstOf({ steps }: PlanTaskView): number {
   return ticksOf(steps[0]!.started) ?? 0
 }
@@ -98,18 +138,18 @@ export function folded(text: string | undefined, room: number, most: number | un
 
 const said = (text: string | undefined, width: number, most: number | undefined) => folded(text, roomIn(width), most)
 
-function isLong(text: string | undefined, width: number): boolean {
-  return wrapped(text, roomIn(width)).length > cliLimits.saidLines
+function isLong(text: string | undefined, width: number, most: number = cliLimits.saidLines): boolean {
+  return wrapped(text, roomIn(width)).length > most
 }
 
 const roomIn = (width: number) => Math.max(cliLimits.leastColumns, width - INDENT.length)
 
 function wrapped(text: string | undefined, room: number): readonly string[] {
-  return (text === undefined ? [] : lines(text.trim())).flatMap(line => (line === '' ? [''] : wrap(line, room)))
+  return (text === undefined ? [] : textLines(text)).flatMap(line => (line === '' ? [''] : wrap(line, room)))
 }
 
 /** The last words of the tasks that no other task builds on: one answer whole, the beginnings of several. */
-export function answerLines(view: RunView, { width, paint }: Drawing): readonly string[] {
+export function answerLines(view: RunView, { width, paint }: Drawing, folds: boolean): readonly string[] {
   const needed = new Set(view.tasks.flatMap(({ needs }) => needs))
   const answers = view.tasks
     .filter(({ id, state }) => state === 'done' && !needed.has(id))
@@ -117,18 +157,66 @@ export function answerLines(view: RunView, { width, paint }: Drawing): readonly 
     .filter(({ text }) => text !== '')
   const [only] = answers
   if (only === undefined) return []
-  if (answers.length === 1) return [...lines(only.text), '']
+  const full = paint('quiet', `Full text: parley show ${shortId(view.run)} --full`)
+  if (answers.length === 1) {
+    if (!folds || wrapped(only.text, width).length <= cliLimits.answerLines) return [...lines(only.text), '']
+    return [...folded(only.text, width, cliLimits.answerLines), full, '']
+  }
   const cut = answers.some(({ text }) => isLong(text, width))
   return [
     ...answers.flatMap(({ task, text }) => [
       paint('strong', `${oneLine(task.title)}:`),
       ...said(text, width, cliLimits.saidLines).map(line => (line === '' ? '' : `${INDENT}${line}`)),
     ]),
-    ...(cut ? [paint('quiet', `Full text: parley show ${shortId(view.run)} --full`)] : []),
+    ...(cut ? [full] : []),
     '',
   ]
 }
 
 function answerOf({ steps }: PlanTaskView): string {
   return steps.findLast(({ kind, outcome }) => kind === 'work' && outcome === 'complete')?.text?.trim() ?? ''
+}
+
+const LOG_INDENT = '  '
+const STATES = { started: '›', finished: '✓', failed: '✗' } as const
+
+export function logLines(item: LogItem, started: string, drawing: Drawing): readonly string[] {
+  const { paint, width } = drawing
+  switch (item.type) {
+    case 'step':
+      return logStepLines(item.step, started, drawing)
+    case 'text':
+      return indented(item.text, width)
+    case 'thinking':
+    case 'notice':
+      return indented(item.text, width).map(line => paint('quiet', line))
+    case 'tool': {
+      const text = `${STATES[item.state]} ${item.name}${item.summary ? ` ${item.summary}` : ''}`
+      const tone = item.state === 'failed' ? 'bad' : 'active'
+      return wrap(oneLine(text), Math.max(1, width - LOG_INDENT.length)).map(
+        line => `${LOG_INDENT}${paint(tone, line)}`,
+      )
+    }
+    case 'missed':
+      return [paint('quiet', `${LOG_INDENT}… ${item.count} more were left out`)]
+  }
+}
+
+/** Its beginning, or its end with all that was said. */
+export function logStepLines(step: StepView, started: string, { paint, width, now }: Drawing): readonly string[] {
+  const at = `+${duration(between(started, step.started, now) ?? 0)}`
+  const by = `${step.kind === 'work' ? `work ${step.attempt}` : step.kind} by ${oneLine(step.agent)}`
+  const what = step.kind === 'check' ? checkText(step) : by
+  if (step.ended === undefined) return [`${paint('quiet', at)} ${what} ${paint('active', step.outcome)}`]
+  const took = duration(timeOf(step, now))
+  const cost = [took, spend(step.usage)].filter(Boolean).join(' · ')
+  return [
+    `${paint('quiet', at)} ${what} ${paint(OUTCOME_TONES[step.outcome], step.outcome)} ${paint('quiet', cost)}`,
+    ...indented(step.text ?? '', width),
+  ]
+}
+
+export function indented(text: string, width: number): readonly string[] {
+  const room = Math.max(1, width - LOG_INDENT.length)
+  return textLines(text).flatMap(line => (line === '' ? [''] : wrap(line, room).map(each => `${LOG_INDENT}${each}`)))
 }

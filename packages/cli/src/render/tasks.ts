@@ -1,10 +1,11 @@
 // The tasks of a run as a tree, with remarks below a task: what it is doing, or why it stopped.
 import { formatTimestamp, type Ticks } from '@parley/core'
+import { cliLimits } from '../limits.ts'
 import type { PlanTaskView } from '../node/views.ts'
 import { between, duration, lasted, shortHash, spend } from './format.ts'
 import { type Column, grid, type Row } from './grid.ts'
 import type { Paint } from './paint.ts'
-import { cut, each, oneLine } from './text.ts'
+import { cut, each, firstLine, oneLine, wrap } from './text.ts'
 import { symbolOf, type TreeRow, toneOf, treeOf } from './tree.ts'
 
 export interface Drawing {
@@ -55,8 +56,8 @@ function taskRow({ task, branch, also }: TreeRow, { now }: Drawing): Row {
     },
     { text: oneLine(task.agent), tone: 'quiet' },
     {
-      text: task.attempt > 0 ? `${task.attempt}/${task.attempts}` : '',
-      tone: task.attempt > 1 ? 'warning' : 'quiet',
+      text: task.attempt > 1 ? `try ${task.attempt}/${task.attempts}` : '',
+      tone: 'warning',
     },
     lasted(task.started, task.ended, now),
     spend(task.usage),
@@ -64,16 +65,18 @@ function taskRow({ task, branch, also }: TreeRow, { now }: Drawing): Row {
 }
 
 function remarks({ task, below }: TreeRow, { width, paint, now }: Drawing): readonly string[] {
-  const remark = (text: string, tone: 'quiet' | 'warning' | 'bad') => {
-    const line = cut(oneLine(text), Math.max(1, width - below.length - 2))
-    return `${paint('quiet', below)}  ${paint(tone, line)}`
+  const room = Math.max(1, width - below.length - 2)
+  const remark = (text: string, tone: 'quiet' | 'warning' | 'bad', most: number = cliLimits.remarkLines) => {
+    const all = wrap(firstLine(text), room)
+    const shown = all.length <= most ? all : [...all.slice(0, most - 1), cut(all.slice(most - 1).join(' '), room)]
+    return shown.map(line => `${paint('quiet', below)}  ${paint(tone, line)}`)
   }
-  const found: string[] = []
-  if (task.activity && task.state === 'working') found.push(remark(task.activity, 'quiet'))
-  if (task.note && task.state !== 'done') found.push(remark(task.note, task.state === 'failed' ? 'bad' : 'warning'))
-  for (const text of successionNotes(task, now)) found.push(remark(text, 'warning'))
-  for (const text of fileNotes(task)) found.push(remark(text, 'warning'))
-  return found
+  return [
+    // What changes all the time must not move what is below it.
+    ...(task.activity ? remark(task.activity, 'quiet', 1) : []),
+    ...(task.note && task.state !== 'done' ? remark(task.note, task.state === 'failed' ? 'bad' : 'warning') : []),
+    ...[...successionNotes(task, now), ...fileNotes(task)].flatMap(text => remark(text, 'warning')),
+  ]
 }
 
 /** Files that were not taken over, and links that deserve attention. */

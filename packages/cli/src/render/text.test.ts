@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cut, fit, lines, oneLine, widthOf, wrap } from './text.ts'
+import { cut, fit, hanging, lines, oneLine, textLines, widthOf, wrap, wrapLines } from './text.ts'
 
 test('wide characters, emoji and combining marks take the columns that a terminal gives them', () => {
   expect(widthOf('plain')).toBe(5)
@@ -44,4 +44,35 @@ test('text is wrapped at spaces, and a word that is too long where the line ends
   expect(wrap('one two three', 7)).toEqual(['one two', 'three'])
   expect(wrap('abcdefghij kl', 4)).toEqual(['abcd', 'efgh', 'ij', 'kl'])
   expect(wrap('', 10)).toEqual([''])
+  expect(wrap('      at module (file.js) x', 24)).toEqual(['    at module (file.js)', '    x'])
+})
+
+test('a command to copy is on one line if it fits one, and a part of a usage line is not taken apart', () => {
+  expect(wrap('It goes on. End it: `parley abort run_1`.', 24)).toEqual([
+    'It goes on. End it:',
+    '`parley abort run_1`.',
+  ])
+  expect(wrap('Full text: parley show run_1 --full', 26)).toEqual(['Full text:', 'parley show run_1 --full'])
+  expect(wrap('`parley abort run_1`', 12)).toEqual(['`parley', 'abort run_1`'])
+  expect(hanging('usage: ', 'parley run [--agent NAME] [--yes]', 28)).toEqual([
+    'usage: parley run',
+    '       [--agent NAME]',
+    '       [--yes]',
+  ])
+})
+
+test('a line that is printed is broken only between words and commands, whatever colours it has', () => {
+  const long = `parley peers add ${'x'.repeat(40)}`
+  expect(wrapLines(['short', `Send this: ${long}`, '  an indented line of text'], 24)).toEqual([
+    'short',
+    'Send this:',
+    long,
+    '  an indented line of',
+    '  text',
+  ])
+  expect(wrapLines(['\u001b[33mone two\u001b[39m'], 7)).toEqual(['\u001b[33mone two\u001b[39m'])
+})
+
+test('lines of a text keep their indentation, the first one too', () => {
+  expect(textLines('\n\n    not ok 1\n      ---\n\n')).toEqual(['    not ok 1', '      ---'])
 })

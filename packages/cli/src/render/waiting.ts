@@ -29,13 +29,13 @@ const MEANINGS: Readonly<Record<GateView['type'], Meaning>> = {
   },
   envelope_delivery: {
     yes: ['deliver', 'the message arrives'],
-    no: ['withhold', 'the message never arrives'],
+    no: ['withhold', 'the message never arrives; work that waits for it to begin is ended'],
     passes: 'is delivered by itself',
     falls: 'is never delivered',
   },
   integration: {
     yes: ['merge', 'the work becomes part of the result'],
-    no: ['reject', 'the work is not merged, and not tried again'],
+    no: ['reject', 'the work is not merged, and its task ends as failed'],
     passes: 'is merged by itself',
     falls: 'is rejected',
   },
@@ -61,6 +61,11 @@ const MEANINGS: Readonly<Record<GateView['type'], Meaning>> = {
 
 export const meaningOf = ({ type }: GateView): Meaning => MEANINGS[type]
 
+/** Whether a person judges work there: at its merge, where it conflicts, or what is left of it. */
+export function judgesWork({ type, task, workspace }: GateView): boolean {
+  return (type === 'integration' || type === 'conflict_resolution') && (workspace ?? task) !== undefined
+}
+
 /** `starts by itself in 9 min 56 s`; undefined if nothing ever happens without an answer. */
 export function fallbackText(gate: GateView, now: Ticks): string | undefined {
   const { deadline, fallback, waits_for } = gate
@@ -76,24 +81,27 @@ export function fallbackText(gate: GateView, now: Ticks): string | undefined {
 export function untilText(gate: GateView, now: Ticks): string {
   const without = fallbackText(gate, now)
   if (without !== undefined) return `Without an answer it ${without}.`
+  if (gate.remark) return 'Its agent goes on meanwhile; a reply reaches it as mail.'
   return gate.type === 'task_approval' ? 'Nothing starts until you answer.' : 'It waits until you answer.'
 }
 
 /** Never cut: the user must know what was asked. */
-export function questionLines({ kind, task, question }: GateView, { paint, width }: Drawing): readonly string[] {
-  const who = kind === 'question' && task !== undefined ? `${oneLine(task)} asks: ` : ''
+export function questionLines(
+  { kind, task, question, remark }: GateView,
+  { paint, width }: Drawing,
+): readonly string[] {
+  const who = kind === 'question' && task !== undefined ? `${oneLine(task)} ${remark ? 'says' : 'asks'}: ` : ''
   return wrap(`${who}${oneLine(question)}`, width).map(line => paint('strong', line))
 }
 
-/** The readable part of what it is about: a prompt, a message, a conflict, a proposal. */
+/** The readable part of what it is about: a prompt, a message, a proposal. */
 export function subjectLines({ subject }: GateView, width: number): readonly string[] {
   const about = (subject ?? {}) as {
     readonly description?: unknown
     readonly payload?: { readonly content?: unknown }
-    readonly conflict?: { readonly description?: unknown }
     readonly proposal?: { readonly resolution?: unknown }
   }
-  const found = [about.description, about.payload?.content, about.conflict?.description, about.proposal?.resolution]
+  const found = [about.description, about.payload?.content, about.proposal?.resolution]
   return found
     .filter(text => typeof text === 'string')
     .filter(text => text.trim() !== '')

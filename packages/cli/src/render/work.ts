@@ -1,12 +1,13 @@
 // The work under judgement: whose it is, what its author said, checks and reviews, cost, files, patch.
 import { cliLimits } from '../limits.ts'
-import type { WorkView } from '../node/views.ts'
+import type { ListedGate, WorkView } from '../node/views.ts'
 import { plural, shortHash, shortId, spendInFull } from './format.ts'
 import { type Cell, grid } from './grid.ts'
 import type { Paint, Tone } from './paint.ts'
-import { folded, OUTCOME_TONES } from './steps.ts'
+import { checkText, folded, OUTCOME_TONES } from './steps.ts'
 import type { Drawing } from './tasks.ts'
 import { cut, lines, oneLine, wrap } from './text.ts'
+import { judgesWork } from './waiting.ts'
 
 type Part = WorkView['parts'][number]
 type Judgement = Part['judgements'][number]
@@ -16,19 +17,35 @@ const INDENT = '  '
 /** All but the patch. `full`: nothing that was said is cut. */
 export function workLines(work: WorkView, drawing: Drawing, full = false): readonly string[] {
   const { paint, width } = drawing
+  return [...wrap(oneLine(work.title), width).map(line => paint('strong', line)), ...aboutLines(work, drawing, full)]
+}
+
+/** The same below the question that names it, with the first of its files and how its patch is seen. */
+export function gateWorkLines(gate: ListedGate, drawing: Drawing): readonly string[] {
+  const { work } = gate
+  if (!judgesWork(gate)) return []
+  const diff = `parley diff ${shortId(gate.run)} ${gate.task ?? gate.workspace} shows ${work ? 'the patch' : 'it'}`
+  const how = wrap(diff, drawing.width - INDENT.length).map(line => `${INDENT}${line}`)
+  if (!work) return how
+  const files = work.files.slice(0, cliLimits.files)
+  const more_files = work.more_files + work.files.length - files.length
+  return [...aboutLines({ ...work, files, more_files }, drawing, false), ...how]
+}
+
+function aboutLines(work: WorkView, drawing: Drawing, full: boolean): readonly string[] {
+  const { paint, width } = drawing
   const single = work.task !== undefined
   const spent = spendInFull(work.usage)
   const told = work.parts.flatMap(part => partLines(part, single, drawing, full))
   const cuts = !full && told.some(line => line.includes(MORE))
   const whole = `parley diff ${shortId(work.run)}${single ? ` ${work.task}` : ''} --full`
   return [
-    ...wrap(oneLine(work.title), width).map(line => paint('strong', line)),
     ...told,
     ...(cuts ? wrap(`Full text: ${whole}`, width - 2).map(line => paint('quiet', `${INDENT}${line}`)) : []),
     ...(single && work.checkpoint !== undefined && !work.final
       ? [paint('warning', `${INDENT}Not finished: this is what was kept last.`)]
       : []),
-    `${INDENT}${paint('quiet', 'cost')}  ${plural(work.usage.turns, 'turn')}${spent ? ` · ${spent}` : ''}`,
+    `${INDENT}${paint('quiet', 'used')}  ${plural(work.usage.turns, 'agent turn')}${spent ? ` · ${spent}` : ''}`,
     ...statLines(work, drawing),
   ]
 }
@@ -48,12 +65,12 @@ function partLines(part: Part, single: boolean, drawing: Drawing, full: boolean)
 }
 
 function judgementLines(
-  { kind, agent, outcome, text }: Judgement,
+  { kind, agent, command, outcome, text }: Judgement,
   room: number,
   full: boolean,
   paint: Paint,
 ): readonly string[] {
-  const head = `${kind} by ${oneLine(agent.replace(/^check:/, ''))}: `
+  const head = `${kind === 'check' ? checkText({ agent, command }) : `${kind} by ${oneLine(agent)}`}: `
   const tone = OUTCOME_TONES[outcome]
   const said = folded(text, room - INDENT.length, full ? undefined : 1)
   return [

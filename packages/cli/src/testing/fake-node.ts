@@ -1,5 +1,5 @@
 // A node for tests of commands: what each operation that a test brings answers. Another one is a defect of the test.
-import type { ClientSubscribeOptions, Operation } from '@parley/call'
+import type { Operation } from '@parley/call'
 import type { NodeOperations } from '@parley/node'
 import type { Calls, Input, NodePath, Output } from '../node/client.ts'
 import type { RunView } from '../node/views.ts'
@@ -10,7 +10,7 @@ type IsStream<Path extends NodePath> = NodeOperations[Path] extends Operation<'s
 
 export type Answering<Path extends NodePath> = (
   input: Input<Path>,
-  options: ClientSubscribeOptions,
+  options: { readonly signal?: AbortSignal; readonly authToken?: string },
 ) => IsStream<Path> extends true ? AsyncIterable<Shown<Path>> : Promise<Shown<Path>>
 
 /** What is answered, with what it is refused, or what finds it out. */
@@ -29,7 +29,12 @@ export interface FakeNode extends Calls {
 
 export function fakeNode(brought: Brought = {}): FakeNode {
   let closed = false
-  const answers: Readonly<Record<string, unknown>> = { '/node/status': { machine: null }, ...brought }
+  const answers: Readonly<Record<string, unknown>> = {
+    '/node/status': { machine: null },
+    // What is here is called as people call it.
+    '/runs/list': { runs: [{ run: 'last' }] },
+    ...brought,
+  }
   const asked: (readonly [path: string, input: unknown])[] = []
   const answer = (path: string, input: unknown, options: object = {}): unknown => {
     asked.push([path, input])

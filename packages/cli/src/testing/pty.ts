@@ -23,6 +23,12 @@ export class Pty implements Disposable {
     this.#tmux('send-keys', ...keys)
   }
 
+  /** As the terminal's own menu does: marked where the program has asked for that. */
+  paste(text: string): void {
+    this.#tmux('set-buffer', text)
+    this.#tmux('paste-buffer', '-p')
+  }
+
   resize(columns: number, rows: number): void {
     this.#tmux('resize-window', '-x', String(columns), '-y', String(rows))
   }

@@ -41,10 +41,11 @@ export class FakeTerminal implements Terminal {
   #pressing = false
 
   constructor({
-    columns = 80,
     rows = 24,
     interactive = false,
     live = interactive,
+    // As a pipe or a file has none.
+    columns = live ? 80 : Number.POSITIVE_INFINITY,
     seen = live || interactive,
     answers = [],
     keys = [],

@@ -1,8 +1,8 @@
 // What Parley has stored, changed while nothing runs: records are taken out of one disk in memory and written to
 // another.
 import { canonicalize, formatTimestamp, parseTimestamp, type RunId, type Ticks } from '@parley/core'
-import { HASH_ALGORITHM, type StoredRecord as TrailRecord, unwrapProven } from '@parley/trail'
-import { forgeMemoryLog, type MemoryDisks, openMemoryStore } from '@parley/trail/testing'
+import { HASH_ALGORITHM, type StoredRecord as TrailRecord } from '@parley/trail'
+import { forgeMemoryLog, type MemoryDisks, openMemoryStore, unwrapProven } from '@parley/trail/testing'
 import { hashesOf } from '../chain.ts'
 import type { ForeignEntry, StoredFault, StoredRecord } from '../faults.ts'
 import type { Entry } from '../host.ts'

@@ -13,8 +13,8 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import { type AgentHandle, type RunHandle, Runtime, type RuntimeOptions } from '@parley/kernel'
-import { ed25519Signer, Trail, type TrailStore } from '@parley/trail'
-import { type MemoryDisks, memoryDisks, openMemoryStore, seededRandom } from '@parley/trail/testing'
+import { Trail, type TrailStore } from '@parley/trail'
+import { ed25519Signer, type MemoryDisks, memoryDisks, openMemoryStore, seededRandom } from '@parley/trail/testing'
 import type { Faults } from '../faults.ts'
 import {
   type Caller,

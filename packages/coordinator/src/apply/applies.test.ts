@@ -1,6 +1,6 @@
 // Results in the user's own checkout, on real repositories: what is written, what is refused, what is taken back.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunId, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
@@ -79,23 +79,158 @@ test('undo moves the branch back while nobody has built on it, once', async () =
   expect(fixture.has('made')).toBe(true)
 })
 
-test.each(['built on', 'pushed'])('undo is a new commit once the branch was %s', async how => {
+test('what nothing else has is taken back only by who agrees to lose it', async () => {
+  const { fixture, view, apply, undo } = await solved()
+  unwrap(await apply())
+  expect(unwrap(await undo({ check: true }))).not.toHaveProperty('lost')
+  fixture.git('branch', '--delete', '--force', view.result!.branch!)
+  expect(unwrap(await undo({ check: true }))).toMatchObject({ how: 'back', lost: true })
+  expect(await undo()).toMatchObject(refusal('unconfirmed'))
+  expect(fixture.has('made')).toBe(true)
+  unwrap(await undo({ accept: true }))
+  expect(fixture.has('made')).toBe(false)
+})
+
+test.each(['built on', 'pushed', 'amended', 'reworded'])('undo is a new commit once the branch was %s', async how => {
   const { fixture, run, apply, undo, head, status, read } = await solved()
   const { to } = unwrap(await apply())
-  if (how === 'built on') {
-    fixture.write('later', 'x\n')
-    fixture.commit('later')
-  } else fixture.git('update-ref', 'refs/remotes/origin/main', to!)
+  fixture.write('later', 'x\n')
+  if (how === 'built on') fixture.commit('later')
+  else if (how === 'pushed') fixture.git('update-ref', 'refs/remotes/origin/main', to!)
+  else {
+    if (how === 'amended') fixture.git('add', 'later')
+    fixture.git('commit', '--quiet', '--amend', ...(how === 'amended' ? ['--no-edit'] : ['-m', 'Another text']))
+    expect(unwrap(await apply())).toMatchObject({ already: true })
+  }
   const before = head()
   const undone = unwrap(await undo())
   expect(undone).toMatchObject({ how: 'commit', from: before, files: ['made'] })
   expect(fixture.git('log', '-1', '--format=%P|%an|%s').trim()).toBe(`${before}|Mira|Take back: Make it.`)
   expect(fixture.git('log', '-1', '--format=%B')).toContain(`Parley-Run: ${run}`)
-  expect([fixture.has('made'), status()]).toEqual([false, ''])
-  if (how === 'built on') expect(read('later')).toBe('x\n')
+  const untracked = how === 'pushed' || how === 'reworded'
+  expect([fixture.has('made'), status()]).toEqual([false, untracked ? '?? later\n' : ''])
+  expect(read('later')).toBe('x\n')
+  expect(unwrap(await undo())).toMatchObject({ already: true })
   // Taking it over again is possible afterwards.
   unwrap(await apply())
   expect(read('made')).toBe('one\n')
+})
+
+test('what is taken back on one branch stands on another, and is taken back there too', async () => {
+  const { fixture, apply, undo, head } = await solved()
+  const { from, to } = unwrap(await apply())
+  fixture.git('switch', '--quiet', '-c', 'feature')
+  expect(unwrap(await undo())).toMatchObject({ how: 'commit', branch: 'feature', already: false })
+  expect(unwrap(await undo())).toMatchObject({ already: true })
+  fixture.git('switch', '--quiet', 'main')
+  expect([head(), fixture.has('made')]).toEqual([to, true])
+  const last = { principal: alice, folder: fixture.project }
+  expect(unwrap(await fixture.coordinator.applies.undo(undefined, last))).toMatchObject({ how: 'back', branch: 'main' })
+  expect([head(), fixture.has('made')]).toEqual([from, false])
+  fixture.git('switch', '--quiet', '-c', 'bare')
+  expect(unwrap(await undo())).toMatchObject({ already: true })
+})
+
+test.each(['undo of a merge', 'git revert', 'git revert of a merge'])(
+  'after %s a result is applied again',
+  async how => {
+    const { fixture, view, apply, undo, read, head } = await solved()
+    if (how === 'undo of a merge') {
+      unwrap(await apply({ how: 'merge' }))
+      fixture.git('commit', '--quiet', '--allow-empty', '-m', 'later')
+      expect(unwrap(await undo())).toMatchObject({ how: 'commit', already: false })
+    } else {
+      if (how === 'git revert') unwrap(await apply())
+      else fixture.git('merge', '--quiet', '--no-ff', '--no-edit', view.result!.branch!)
+      expect(unwrap(await apply())).toMatchObject({ already: true })
+      fixture.git('revert', '--no-edit', ...(how === 'git revert' ? [] : ['-m', '1']), 'HEAD')
+      if (how === 'git revert') expect(unwrap(await undo())).toMatchObject({ already: true })
+    }
+    const before = head()
+    expect(fixture.has('made')).toBe(false)
+    expect(unwrap(await apply({ how: 'merge' }))).toMatchObject({ already: false, files: ['made'], from: before })
+    expect([read('made'), unwrap(await apply()).already]).toEqual(['one\n', true])
+    expect(unwrap(await undo())).toMatchObject({ how: 'back', to: before })
+  },
+)
+
+test('where the user made the same file after it was taken back, it is not taken for the result', async () => {
+  const { fixture, apply, undo } = await solved()
+  unwrap(await apply())
+  fixture.write('later', 'x\n')
+  fixture.commit('later')
+  unwrap(await undo())
+  fixture.write('made', 'mine\n')
+  fixture.commit('mine')
+  expect(await apply()).toMatchObject({ ok: false, error: { code: 'merge_conflict', details: { files: ['made'] } } })
+})
+
+test('a result without the work of all tasks is applied only by who agrees to that, and says what it lacks', async () => {
+  const fixture = await Fixture.open({
+    one: writes('made'),
+    two: () => {
+      throw new Error('no broom')
+    },
+  })
+  fixture.git('config', 'user.name', 'Mira')
+  fixture.git('config', 'user.email', 'mira@example.org')
+  const view = await fixture.finished(
+    planned(
+      '{ id: a, agent: one, prompt: x }',
+      '{ id: b, agent: two, prompt: x, needs: [a] }',
+      '{ id: c, agent: one, prompt: x, needs: [b] }',
+    ),
+  )
+  const apply = (more: object) =>
+    fixture.coordinator.applies.apply(view.run as RunId, { principal: alice, folder: fixture.project, ...more })
+  const partial = {
+    state: 'failed',
+    has: ['a'],
+    lacks: [
+      { task: 'b', state: 'failed' },
+      { task: 'c', state: 'cancelled' },
+    ],
+  }
+  expect(unwrap(await apply({ check: true }))).toMatchObject({ partial })
+  expect(await apply({})).toMatchObject({ ok: false, error: { code: 'unconfirmed', details: { partial } } })
+  expect(fixture.has('made')).toBe(false)
+  unwrap(await apply({ accept: true }))
+  expect(fixture.has('made')).toBe(true)
+})
+
+test('a new commit that takes back what other programs run is made only by who agrees to that', async () => {
+  const { fixture, apply, undo, head } = await solved({ one: writes('package.json', '{"scripts":{"test":"true"}}') })
+  unwrap(await apply({ accept: true }))
+  // Going back to what was there before is nobody's question.
+  expect(unwrap(await undo({ check: true }))).toMatchObject({ how: 'back', notable: [] })
+  fixture.write('later', 'x\n')
+  fixture.commit('later')
+  const before = head()
+  expect(await undo()).toMatchObject(refusal('unconfirmed'))
+  expect(head()).toBe(before)
+  expect(unwrap(await undo({ accept: true }))).toMatchObject({ how: 'commit', notable: [{ kind: 'script' }] })
+})
+
+test('in a project with a submodule the result is applied beside it, and the submodule stays as its user has it', async () => {
+  const { fixture, apply, undo, status, read } = await solved(undefined, fixture => {
+    const library = join(fixture.folder, 'library')
+    put(library, 'code', 'code\n')
+    const inLibrary = (...args: string[]) =>
+      execFileSync('git', ['-C', library, '-c', 'user.name=Test', '-c', 'user.email=test@localhost', ...args])
+    inLibrary('init', '--quiet')
+    inLibrary('add', '-A')
+    inLibrary('commit', '--quiet', '-m', 'library')
+    fixture.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', library, 'lib')
+    fixture.commit('a submodule')
+    fixture.write('lib/own', 'mine\n')
+  })
+  const pointer = () => fixture.git('rev-parse', 'HEAD:lib')
+  const before = [pointer(), status(), read('lib/code'), read('lib/own')]
+  const now = () => [pointer(), status(), read('lib/code'), read('lib/own')]
+  expect(unwrap(await apply())).toMatchObject({ files: ['made'], already: false })
+  expect([read('made'), ...now()]).toEqual(['one\n', ...before])
+  expect(unwrap(await undo())).toMatchObject({ how: 'back' })
+  expect([fixture.has('made'), ...now()]).toEqual([false, ...before])
 })
 
 test('what was changed since cannot be taken back by itself, and nothing is', async () => {
@@ -133,20 +268,25 @@ test('changes of the user stay as they are beside it, and are refused where they
     },
   })
   const before = head()
-  fixture.write('.git/info/exclude', 'made\n')
-  for (const [path, text] of [
+  for (const [path, text, code = 'dirty_overlap', hide] of [
     ['README.md', 'mine\n'],
-    ['made', 'ignored\n'],
+    ['README.md', 'mine\n', 'hidden_overlap', 'skip-worktree'],
+    ['README.md', 'mine\n', 'hidden_overlap', 'assume-unchanged'],
+    ['made', 'ignored\n', 'ignored_overlap'],
     ['deep', 'a file\n'],
+    ['deep', 'ignored\n', 'ignored_overlap'],
   ] as const) {
+    fixture.write('.git/info/exclude', `${code === 'ignored_overlap' ? path : ''}\n`)
+    if (hide) fixture.git('update-index', `--${hide}`, path)
     const old = existsSync(join(fixture.project, path)) ? read(path) : undefined
     fixture.write(path, text)
     for (const how of ['squash', 'patch'])
       expect(await apply({ how })).toMatchObject({
         ok: false,
-        error: { code: 'dirty_overlap', details: { files: [path] } },
+        error: { code, details: { files: [path] } },
       })
     expect([head(), read(path)]).toEqual([before, text])
+    if (hide) fixture.git('update-index', `--no-${hide}`, path)
     if (old === undefined) rmSync(join(fixture.project, path))
     else fixture.write(path, old)
   }
@@ -186,20 +326,29 @@ test('what came meanwhile elsewhere stays, and a result that was merged by hand 
   expect(unwrap(await apply())).toMatchObject({ already: true })
 })
 
-test('hooks, CI files, package scripts and settings are named, and need a yes', async () => {
+test('hooks, CI files, package scripts and settings are named, by links too, and need a yes', async () => {
   const { apply, head } = await solved(
     {
       one: input => {
         put(input.folder!, '.github/workflows/x.yml', 'on: push\n')
         put(input.folder!, '.hooks/pre-push', 'x\n')
         put(input.folder!, '.npmrc', 'x\n')
-        put(input.folder!, 'package.json', '{"name":"x","scripts":{"test":"evil","new":"x"}}')
+        put(input.folder!, 'cfg/tasks.json', '{}\n')
+        symlinkSync('cfg', join(input.folder!, '.vscode'))
+        put(input.folder!, 'package.json', '\uFEFF{"name":"x","scripts":{"test":"evil","new":"x"}}')
+        put(input.folder!, 'real', 'x\n')
+        put(input.folder!, 'scripts/commit', 'x\n')
         put(input.folder!, 'sub/package.json', '{"name":"y"}')
         return 'done'
       },
     },
     fixture => {
-      fixture.git('config', 'core.hooksPath', '.hooks')
+      fixture.git('config', 'core.hooksPath', 'hooks')
+      symlinkSync('.hooks', join(fixture.project, 'hooks'))
+      mkdirSync(join(fixture.project, '.git/hooks'), { recursive: true })
+      symlinkSync('../../scripts/commit', join(fixture.project, '.git/hooks/pre-commit'))
+      fixture.write('real', 'a\n')
+      symlinkSync('real', join(fixture.project, '.envrc'))
       fixture.write('package.json', '{"name":"x","scripts":{"test":"true","old":"x"}}')
       fixture.commit('package')
     },
@@ -207,9 +356,13 @@ test('hooks, CI files, package scripts and settings are named, and need a yes', 
   const before = head()
   const notable = [
     { kind: 'ci', path: '.github/workflows/x.yml' },
-    { kind: 'hook', path: '.hooks/pre-push' },
+    { kind: 'hook', path: '.hooks/pre-push', as: 'hooks/pre-push' },
     { kind: 'settings', path: '.npmrc' },
+    { kind: 'settings', path: '.vscode' },
+    { kind: 'settings', path: 'cfg/tasks.json', as: '.vscode/tasks.json' },
     { kind: 'script', path: 'package.json', scripts: ['test', 'old', 'new'] },
+    { kind: 'settings', path: 'real', as: '.envrc' },
+    { kind: 'hook', path: 'scripts/commit' },
   ]
   expect(unwrap(await apply({ check: true }))).toMatchObject({ already: false, notable })
   expect(await apply()).toMatchObject({ ok: false, error: { code: 'unconfirmed', details: { notable } } })
@@ -264,7 +417,7 @@ test('a run at work, one that changed nothing, and one of a folder without git a
   fixture.scripts = { one: writes('made') }
   const { run: copied } = await fixture.finished(solo('one'), { project })
   const refused = await fixture.coordinator.applies.apply(copied as RunId, by)
-  expect(refused).toMatchObject({ error: { code: 'not_a_repository', message: expect.stringContaining('result') } })
+  expect(refused).toMatchObject({ error: { code: 'no_repository', message: expect.stringContaining('result') } })
 })
 
 test('where the branch cannot be moved, the files are as they were, and nothing was applied', async () => {
@@ -277,4 +430,23 @@ test('where the branch cannot be moved, the files are as they were, and nothing 
   expect([head(), status(), fixture.has('made'), await acts()]).toEqual([before, '', false, []])
   unwrap(await apply())
   expect(await acts()).toEqual([['squash', 'alice', false]])
+})
+
+test('undo without a name takes back what was applied last in this repository, not elsewhere', async () => {
+  const { fixture, run, apply } = await solved()
+  unwrap(await apply())
+  const other = join(fixture.folder, 'other')
+  mkdirSync(other)
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: other })
+  git('init', '--quiet')
+  git('config', 'user.name', 'Mira')
+  git('config', 'user.email', 'mira@example.org')
+  git('commit', '--quiet', '--allow-empty', '--message', 'first')
+  const undo = async (folder: string) =>
+    fixture.coordinator.applies.undo(undefined, { principal: alice, folder, check: true })
+  expect(await undo(other)).toMatchObject(refusal('not_applied'))
+  const view = await fixture.finished(TEAM, { project: other })
+  unwrap(await fixture.coordinator.applies.apply(view.run as RunId, { principal: alice, folder: other }))
+  expect(unwrap(await undo(fixture.project)).run).toBe(run)
+  expect(unwrap(await undo(other)).run).toBe(view.run)
 })

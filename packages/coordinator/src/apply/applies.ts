@@ -22,9 +22,17 @@ import type { By } from '../people/acts.ts'
 import type { RunsHost } from '../run/runs-host.ts'
 import { shorten } from '../team/words.ts'
 import { closed } from '../view/people-view.ts'
-import { APPLY_WAYS, type ApplicationView, isOver, type RunView } from '../view/view.ts'
+import {
+  APPLY_WAYS,
+  type ApplicationView,
+  isOver,
+  PlanTaskViewSchema,
+  type RunView,
+  RunViewSchema,
+} from '../view/view.ts'
 import type { Application, HouseRecords, Step } from './house-record.ts'
 import { NotableSchema, notableChanges } from './notable.ts'
+import { applyWords, isElsewhere, type Presence, presenceOf } from './presence.ts'
 import { Steps } from './steps.ts'
 
 export const AppliedSchema = closed({
@@ -40,6 +48,14 @@ export const AppliedSchema = closed({
   already: Type.Boolean(),
   files: Type.Array(Type.String()),
   notable: Type.Array(NotableSchema),
+  /** Of a run that did not come to a good end: which of its tasks have work in the result, and which do not. */
+  partial: Type.Optional(
+    closed({
+      state: RunViewSchema.properties.state,
+      has: Type.Array(Type.String()),
+      lacks: Type.Array(closed({ task: Type.String(), state: PlanTaskViewSchema.properties.state })),
+    }),
+  ),
 })
 export type AppliedView = Static<typeof AppliedSchema>
 
@@ -52,6 +68,10 @@ export const UndoneSchema = closed({
   to: Type.String(),
   already: Type.Boolean(),
   files: Type.Array(Type.String()),
+  /** Of a new commit: a branch that goes back has only what was there before. */
+  notable: Type.Array(NotableSchema),
+  /** Nothing would have the work any more. */
+  lost: Type.Optional(Type.Literal(true)),
 })
 export type UndoneView = Static<typeof UndoneSchema>
 
@@ -59,14 +79,15 @@ interface Wanted {
   /** Where the caller is: somewhere in a checkout of the run's repository. */
   readonly folder: string
   readonly how?: (typeof APPLY_WAYS)[number] | undefined
-  /** Changes that something runs by itself are agreed to. */
+  /** Changes that something runs by itself are agreed to, and a result without the work of all tasks. */
   readonly accept?: boolean | undefined
   /** Only say what would be done. */
   readonly check?: boolean | undefined
 }
 
 /** Refusals: those of a checkout, and `invalid_state`, `nothing_to_apply`, `other_repository`, `detached_head`,
- * `merge_conflict`, `dirty_overlap`, `unconfirmed`, `not_applied`, `repository_moved`, `work_gone`. */
+ * `merge_conflict`, `dirty_overlap`, `ignored_overlap`, `hidden_overlap`, `unconfirmed`, `no_repository`,
+ * `not_applied`, `repository_moved`, `work_gone`. */
 export class Applies {
   readonly #host: RunsHost
   readonly #told: Pick<Coordinator, 'views' | 'users'>
@@ -103,13 +124,14 @@ export class Applies {
     const view = found.value
     const refused = unfit(view)
     if (refused) return refused
+    if (view.result!.folder !== undefined)
+      return refuse(
+        'no_repository',
+        `${view.project} is no git repository, so git cannot take the result over. Its files are in ${view.result!.folder}.`,
+      )
     return this.#inCheckout(folder, async checkout => {
       const own = await locate(view.project, this.#host.clock)
-      if (own === undefined)
-        return refuse(
-          'not_a_repository',
-          `${view.project} is no git repository. The files of the result are in ${view.result!.folder}.`,
-        )
+      if (own === undefined) return refuse('not_a_repository', `${view.project} is in no git repository any more.`)
       if (own.gitDir !== checkout.gitDir)
         return refuse(
           'other_repository',
@@ -126,18 +148,22 @@ export class Applies {
     { how = 'squash', accept = false, check = false }: Omit<Wanted, 'folder'>,
   ): Promise<Result<AppliedView>> {
     const run = view.run as RunId
-    const { commit } = view.result!
+    const { base, commit } = view.result!
     const { head, branch, top } = checkout
     if (how !== 'patch' && branch === undefined) return refuse('detached_head', detached(top))
     const about = { run, how, folder: top, ...given({ branch: branch && shortBranch(branch) }), from: head }
-    const nothing = { ...about, already: true, files: [], notable: [] }
+    const nothing = { ...about, already: true, ...NOTHING }
     if (!(await checkout.has(commit)))
       return refuse('work_gone', `The commit ${commit} of the result is gone from ${view.project}.`)
-    for (const each of await this.#records.applications(run)) {
-      if (!each.undone && (await isThere(checkout, each))) return ok({ ...nothing, to: each.to })
+    for (const each of (await this.#records.applications(run)).toReversed()) {
+      if ((await presenceOf(checkout, each)) === 'there') return ok({ ...nothing, to: each.to })
     }
-    if (await checkout.isAncestor(commit, head)) return ok({ ...nothing, to: head })
-    const merged = await checkout.merged(head, commit)
+    const isMerged = await checkout.isAncestor(commit, head)
+    const change = { run, from: base, to: commit }
+    if (isMerged && (await presenceOf(checkout, { ...change, how: 'merge' })) === 'there')
+      return ok({ ...nothing, to: head })
+    // To merge again what was taken back would bring nothing.
+    const merged = isMerged ? await checkout.replayed({ ...change, on: head }) : await checkout.merged(head, commit)
     if ('conflicts' in merged) {
       const { conflicts } = merged
       const message = `The result does not fit ${about.branch ?? 'what is checked out'}: ${some(conflicts)} changed on both sides.`
@@ -146,33 +172,21 @@ export class Applies {
       )
     }
     const { tree } = merged
-    const files = (await checkout.between(head, tree)).map(nameText)
+    const names = await checkout.between(head, tree)
+    const files = names.map(nameText)
     if (files.length === 0) return ok({ ...nothing, to: head })
-    const dirty = await checkout.inTheWay(head, tree)
-    if (dirty.length > 0)
-      return err(
-        new ParleyError(
-          'dirty_overlap',
-          `${some(dirty)} in ${top} ${dirty.length === 1 ? 'has' : 'have'} changes that no commit holds.`,
-          {
-            details: { files: dirty },
-          },
-        ),
-      )
-    const notable = await notableChanges(checkout, files, { from: head, to: tree })
-    const seen = { ...about, already: false, files, notable }
+    const refused = await obstructed(checkout, head, tree)
+    if (refused) return refused
+    const notable = await notableChanges(checkout, names, { from: head, to: tree })
+    const partial = partOf(view)
+    const seen = { ...about, already: false, files, notable, ...given({ partial }) }
     if (check) return ok(seen)
-    if (notable.length > 0 && !accept)
-      return err(
-        new ParleyError(
-          'unconfirmed',
-          `The result changes files that other programs run: ${some(notable.map(({ path }) => path))}.`,
-          {
-            details: { notable },
-          },
-        ),
-      )
-    const parents = how === 'merge' ? [head, commit] : [head]
+    if (!accept && partial) {
+      const message = `The run ${run} is ${partial.state}: its result may lack the work of some tasks.`
+      return err(new ParleyError('unconfirmed', message, { details: { partial, notable } }))
+    }
+    if (!accept && notable.length > 0) return unconfirmed('The result', notable)
+    const parents = how === 'merge' && !isMerged ? [head, commit] : [head]
     const message = messageOf(view)
     const to = how === 'patch' ? await checkout.draft(tree, [head]) : await checkout.commit({ tree, parents, message })
     const taken = await this.#take(principal, {
@@ -183,52 +197,59 @@ export class Applies {
       folder: top,
       from: head,
       to,
+      result: commit,
       ...given({ branch, head: how === 'patch' ? head : undefined }),
     })
     return taken.ok ? ok({ ...seen, to }) : taken
   }
 
-  /** The newest application that stands, of a run or of all. */
-  async undo(run: RunId | undefined, { principal, folder, check }: By & Pick<Wanted, 'folder' | 'check'>) {
+  async undo(run: RunId | undefined, { principal, folder, accept, check }: By & Omit<Wanted, 'how'>) {
     return this.#inCheckout(folder, async (checkout): Promise<Result<UndoneView>> => {
-      const all = await this.#records.applications(run)
-      const application = all.findLast(({ undone }) => undone === undefined) ?? all.at(-1)
-      if (!application)
-        return refuse('not_applied', run === undefined ? 'No result was applied yet.' : `${run} was not applied.`)
-      const { undone } = application
-      const told = { run: application.run, folder: checkout.top }
-      if (undone) return ok({ ...told, how: wayOf(application, undone), ...commits(undone), already: true, files: [] })
-      if (!(await checkout.has(application.to)))
+      const found = await this.#newest(run, checkout)
+      if (!found)
         return refuse(
-          'other_repository',
-          `${application.run} was applied in ${application.folder}, not in ${checkout.top}.`,
+          'not_applied',
+          run === undefined ? `No result was applied in ${checkout.top} yet.` : `${run} was not applied.`,
         )
+      const { application, presence } = found
+      const { undone, to: applied } = application
+      const { head, top } = checkout
+      const branch = checkout.branch && shortBranch(checkout.branch)
+      const told = { run: application.run, folder: top }
+      const nothing = { ...told, already: true, ...NOTHING }
+      if (undone && presence !== 'there') return ok({ ...nothing, how: wayOf(application, undone), ...commits(undone) })
+      if (presence === 'taken_back')
+        return ok({ ...nothing, how: 'commit', from: head, to: head, ...given({ branch }) })
+      if (!(await checkout.has(applied)))
+        return refuse('other_repository', `${application.run} was applied in ${application.folder}, not in ${top}.`)
+      if (presence === 'absent')
+        return refuse('not_applied', `${application.run} is not on ${branch ?? 'what is checked out'} any more.`)
       const planned = await this.#planUndo(application, checkout)
       if (!planned.ok) return planned
       const { how, to: tree } = planned.value
-      const files = (await checkout.between(planned.value.from, tree)).map(nameText)
-      const dirty = how === 'files' ? [] : await checkout.inTheWay(planned.value.from, tree)
-      if (dirty.length > 0)
-        return err(
-          new ParleyError(
-            'dirty_overlap',
-            `${some(dirty)} in ${checkout.top} ${dirty.length === 1 ? 'has' : 'have'} changes that no commit holds.`,
-            {
-              details: { files: dirty },
-            },
-          ),
-        )
+      const names = await checkout.between(planned.value.from, tree)
+      const files = names.map(nameText)
+      const refused = how === 'files' ? undefined : await obstructed(checkout, planned.value.from, tree)
+      if (refused) return refused
+      const { from } = planned.value
+      const notable = how === 'commit' ? await notableChanges(checkout, names, { from, to: tree }) : []
+      const lost = how !== 'commit' && !(await isElsewhere(checkout, application)) ? (true as const) : undefined
       const seen = {
         ...told,
         how,
-        from: planned.value.from,
+        from,
+        ...given({ lost }),
         already: false,
         files,
-        ...given({ branch: checkout.branch && shortBranch(checkout.branch) }),
+        notable,
+        ...given({ branch }),
       }
       if (check) return ok({ ...seen, to: tree })
+      if (!accept && lost)
+        return refuse('unconfirmed', `No branch or tag has the work of ${application.run} but what is taken back.`)
+      if (!accept && notable.length > 0) return unconfirmed('The commit that takes it back', notable)
       const view = how === 'commit' ? await this.#told.views.view(application.run as RunId) : undefined
-      const message = `Take back: ${view?.ok ? subjectOf(view.value) : application.run}\n\nThis takes back ${application.to}.\n\nParley-Run: ${application.run}`
+      const message = `Take back: ${view?.ok ? subjectOf(view.value) : application.run}\n\n${applyWords.undo(application.to)}\n\n${applyWords.run(application.run)}`
       const to = how === 'commit' ? await checkout.commit({ tree, parents: [checkout.head], message }) : tree
       const taken = await this.#take(principal, {
         parley: 'undo',
@@ -245,20 +266,31 @@ export class Applies {
     })
   }
 
-  /** Back where nobody has built on it; else by a commit of its own. */
+  /** The newest application that is on the branch; else of those that nobody took back; else of all. */
+  async #newest(run: RunId | undefined, checkout: Checkout) {
+    type Found = { readonly application: Application; readonly presence: Presence }
+    let standing: Found | undefined
+    let last: Found | undefined
+    for (const application of (await this.#records.applications(run)).toReversed()) {
+      // Without a run, the last one that stands is meant, and no older one; it is one of this repository.
+      if (standing && application.run !== standing.application.run) continue
+      if (run === undefined && !(await checkout.has(application.to))) continue
+      const found = { application, presence: await presenceOf(checkout, application) }
+      if (found.presence === 'there') return found
+      if (!application.undone) standing ??= found
+      last ??= found
+    }
+    return standing ?? last
+  }
+
+  /** Of what is there: back where nobody has built on it, else by a commit of its own. */
   async #planUndo(application: Application, checkout: Checkout) {
     const { how, from, to, branch } = application
-    if (how === 'patch' && checkout.head === from && (await isThere(checkout, application)))
-      return ok({ how: 'files' as const, from: to, to: from })
+    if (how === 'patch' && checkout.head === from) return ok({ how: 'files' as const, from: to, to: from })
     if (how !== 'patch' && checkout.head === to && checkout.branch === branch && !(await checkout.isPushed(to)))
       return ok({ how: 'back' as const, from: to, to: from })
     if (checkout.branch === undefined) return refuse('detached_head', detached(checkout.top))
-    if (how === 'patch' ? checkout.head === from : !(await checkout.isAncestor(to, checkout.head)))
-      return refuse(
-        'not_applied',
-        `What was applied of ${application.run} is not on ${shortBranch(checkout.branch)} any more.`,
-      )
-    const reverted = await checkout.reverted({ from, to, on: checkout.head })
+    const reverted = await checkout.replayed({ from: to, to: from, on: checkout.head })
     if ('conflicts' in reverted) {
       const message = `What was applied cannot be taken back by itself: ${some(reverted.conflicts)} changed since.`
       return err(new ParleyError('merge_conflict', message, { details: { files: reverted.conflicts, commit: to } }))
@@ -284,6 +316,25 @@ export class Applies {
   }
 }
 
+/** Undefined for one that is done: all of it is there. */
+function partOf({ state, tasks }: RunView): AppliedView['partial'] {
+  if (state === 'done') return undefined
+  const own = tasks.filter(({ parent }) => parent === undefined)
+  const isIn = ({ state, salvage }: (typeof own)[number]) => state === 'done' || salvage?.state === 'merged'
+  return {
+    state,
+    has: own.filter(isIn).map(({ id }) => id),
+    lacks: own.filter(each => !isIn(each)).map(({ id, state }) => ({ task: id, state })),
+  }
+}
+
+const NOTHING = { files: [], notable: [] }
+
+function unconfirmed(what: string, notable: AppliedView['notable']) {
+  const message = `${what} changes files that other programs run: ${some(notable.map(({ path }) => path))}.`
+  return err(new ParleyError('unconfirmed', message, { details: { notable } }))
+}
+
 function unfit(view: RunView) {
   const { run, state, result, result_unknown, imported, project } = view
   if (imported) return refuse('work_gone', `The run ${run} was imported: its files are where it was made.`)
@@ -295,12 +346,6 @@ function unfit(view: RunView) {
   return undefined
 }
 
-/** Whether an application is in what is checked out. */
-async function isThere(checkout: Checkout, { how, from, to }: Step): Promise<boolean> {
-  if (how !== 'patch') return checkout.isAncestor(to, checkout.head)
-  return checkout.head === from && (await checkout.has(to)) && checkout.isStaged(from, to)
-}
-
 function wayOf({ from }: Step, undone: Step): UndoneView['how'] {
   if (undone.head !== undefined) return 'files'
   return undone.to === from ? 'back' : 'commit'
@@ -308,6 +353,19 @@ function wayOf({ from }: Step, undone: Step): UndoneView['how'] {
 
 function commits({ from, to, branch }: Step) {
   return { from, to, ...given({ branch: branch && shortBranch(branch) }) }
+}
+
+/** What a step would overwrite. */
+async function obstructed(checkout: Checkout, from: string, to: string) {
+  const { changed, ignored, hidden } = await checkout.inTheWay(from, to)
+  const refused = (code: string, files: readonly string[], what: string) =>
+    err(new ParleyError(code, `${some(files)} in ${checkout.top} ${what}`, { details: { files } }))
+  const have = (files: readonly string[]) => (files.length === 1 ? 'has' : 'have')
+  if (changed.length > 0) return refused('dirty_overlap', changed, `${have(changed)} uncommitted changes.`)
+  if (ignored.length > 0)
+    return refused('ignored_overlap', ignored, 'would be overwritten, and git ignores what is there.')
+  if (hidden.length === 0) return undefined
+  return refused('hidden_overlap', hidden, `${have(hidden)} changes that git was told not to look at.`)
 }
 
 function shortBranch(ref: string): string {
@@ -334,5 +392,5 @@ function messageOf(view: RunView): string {
   const tasks = view.tasks
     .filter(({ state }) => state === 'done')
     .map(({ title, agent }) => `- ${oneLine(title)} (${oneLine(agent)})`)
-  return [subjectOf(view), '', ...(tasks.length > 0 ? [...tasks, ''] : []), `Parley-Run: ${view.run}`].join('\n')
+  return [subjectOf(view), '', ...(tasks.length > 0 ? [...tasks, ''] : []), applyWords.run(view.run)].join('\n')
 }

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { type RunId, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import { aborted, alice, Fixture, planned, put, refusal, solo, writes } from '../testing/fixture.ts'
+import { standingOf } from './cleaning.ts'
+import type { Application } from './house-record.ts'
 
 const DAY = 24 * 60 * 60_000
 
@@ -28,6 +30,8 @@ test('a branch whose commits nothing else has stays, unless that is forced; a me
   ]
   const byRun = (all: readonly { run: string }[]) => all.toSorted((a, b) => (a.run > b.run ? -1 : 1))
   expect(byRun(await clean({ check: true }))).toMatchObject(plan)
+  expect(byRun(await clean({ check: true, folder: fixture.project }))).toMatchObject(plan)
+  expect(await clean({ check: true, folder: fixture.folder })).toEqual([])
   expect(refs()).toHaveLength(3)
   expect(byRun(await clean())).toMatchObject(plan)
   expect(refs()).toEqual(['refs/heads/main', ref(alone)])
@@ -37,6 +41,42 @@ test('a branch whose commits nothing else has stays, unless that is forced; a me
   expect(await clean({ force: true })).toMatchObject([{ run: alone.run, folder: true }])
   expect(refs()).toEqual(['refs/heads/main'])
   expect(await clean({ force: true })).toEqual([])
+})
+
+test('a branch that was applied goes without force, as long as a branch has the commit of that', async () => {
+  const { fixture, clean, refs } = await opened()
+  fixture.git('config', 'user.name', 'Mira')
+  fixture.git('config', 'user.email', 'mira@example.org')
+  const view = await fixture.finished(solo('one'))
+  const by = { principal: alice, folder: fixture.project }
+  const stays = async () => (await clean({ check: true }))[0]!.refs[0]!.stays
+  const apply = async () => unwrap(await fixture.coordinator.applies.apply(view.run as RunId, by))
+  await apply()
+  expect(await stays()).toBeUndefined()
+  fixture.git('reset', '--quiet', '--hard', 'HEAD~')
+  expect(await stays()).toBe('unreached')
+  await apply()
+  unwrap(await fixture.coordinator.applies.undo(view.run as RunId, by))
+  fixture.git('branch', 'left', 'HEAD@{1}')
+  expect(await stays()).toBe('unreached')
+  fixture.git('branch', '-D', 'left')
+  await apply()
+  await fixture.restart()
+  expect(await clean()).toMatchObject([
+    { run: view.run, folder: true, refs: [{ ref: `refs/heads/${view.result!.branch}` }] },
+  ])
+  expect(refs()).toEqual(['refs/heads/main'])
+})
+
+test('what is taken back is so for every apply that made the same commit, until it is applied again', () => {
+  const applied = (at: string, undone?: string) =>
+    ({ to: 'same', at, ...(undone !== undefined && { undone: { at: undone } }) }) as unknown as Application
+  const first = applied('2026-01-01T00:00:01')
+  const second = applied('2026-01-01T00:00:02', '2026-01-01T00:00:03')
+  const third = applied('2026-01-01T00:00:04')
+  expect(standingOf([first])).toEqual([first])
+  expect(standingOf([first, second])).toEqual([])
+  expect(standingOf([first, second, third])).toEqual([third])
 })
 
 test('a branch that is checked out or that somebody has worked on stays even then', async () => {

@@ -1,7 +1,8 @@
 // Cleaning up after runs that are over: their branches, what was kept beside them, their folders. A commit that nothing
-// else reaches stays unless that is forced, and nobody's own work goes.
+// else reaches stays unless it was applied or that is forced, and nobody's own work goes.
 import { ok, type Result, type RunId, refuse, type Static, Type, ticksPerMillisecond } from '@parley/core'
 import type { Leftover } from '../folder/leftovers.ts'
+import { inProject } from '../folder/project.ts'
 import { given } from '../given.ts'
 import type { By } from '../people/acts.ts'
 import type { RunsHost } from '../run/runs-host.ts'
@@ -9,7 +10,7 @@ import { closed } from '../view/people-view.ts'
 import type { RunViews } from '../view/run-views.ts'
 import { isOver } from '../view/view.ts'
 import type { Works } from '../view/works.ts'
-import type { HouseRecords } from './house-record.ts'
+import type { Application, HouseRecords } from './house-record.ts'
 
 const RefSchema = closed({
   ref: Type.String(),
@@ -33,6 +34,8 @@ export type CleanedView = Static<typeof CleanedSchema>
 interface Wanted {
   /** These, whatever their age. */
   readonly runs?: readonly RunId[] | undefined
+  /** Without names: only those of the project that this folder is in. */
+  readonly folder?: string | undefined
   /** Milliseconds since the end. */
   readonly olderThan: number
   /** Commits that nothing else reaches go as well. */
@@ -56,9 +59,9 @@ export class Cleaning {
   }
 
   /** Refusals: `invalid_state` of a run that is named and not over, and what reading it refuses. */
-  async clean({ runs, olderThan, ...how }: By & Wanted): Promise<Result<readonly CleanedView[]>> {
+  async clean({ runs, olderThan, folder, ...how }: By & Wanted): Promise<Result<readonly CleanedView[]>> {
     const found: CleanedView[] = []
-    for (const run of runs ?? (await this.#old(olderThan))) {
+    for (const run of runs ?? (await this.#old(olderThan, folder))) {
       const cleaned = await this.#clean(run, how)
       // One that cannot be read now must not keep the others from being cleaned up.
       if (!cleaned.ok && runs) return cleaned
@@ -68,14 +71,25 @@ export class Cleaning {
     return ok(found.filter(({ refs, folder, result }) => runs || refs.length > 0 || folder || result !== undefined))
   }
 
-  async #old(olderThan: number): Promise<RunId[]> {
+  async #old(olderThan: number, folder: string | undefined): Promise<RunId[]> {
     const { trail, homes, drivers, clock } = this.#host
     const before = clock.now() - olderThan * ticksPerMillisecond
     const all = (await trail.runs()).filter(each => each.ended && !each.imported && each.updated <= before)
-    return all.map(({ run }) => run).filter(run => homes.has(run) && !drivers.has(run))
+    const old = all.map(({ run }) => run).filter(run => homes.has(run) && !drivers.has(run))
+    if (folder === undefined) return old
+    const isHere = await inProject(folder, clock)
+    const here: RunId[] = []
+    for (const run of old) {
+      const seen = await this.#told.views.view(run)
+      if (seen.ok && (await isHere(seen.value.project))) here.push(run)
+    }
+    return here
   }
 
-  async #clean(run: RunId, { principal, force = false, check = false }: By & Omit<Wanted, 'olderThan' | 'runs'>) {
+  async #clean(
+    run: RunId,
+    { principal, force = false, check = false }: By & Omit<Wanted, 'olderThan' | 'runs' | 'folder'>,
+  ) {
     const { homes, drivers } = this.#host
     const seen = await this.#told.views.view(run)
     if (!seen.ok) return seen
@@ -83,8 +97,10 @@ export class Cleaning {
     if (!isOver(state) || drivers.has(run)) return refuse('invalid_state', `The run ${run} is at work.`)
     const about = { run, intent, ...given({ ended }) }
     if (imported || !homes.has(run)) return ok({ ...about, refs: [], folder: false })
+    const standing = standingOf(await this.#told.records.applications(run))
+    const standIns = standing.flatMap(({ result: of, to: commit }) => (of === undefined ? [] : [{ of, commit }]))
     const cleaned = await this.#told.works.withFolders(run, async (folders): Promise<Result<CleanedView>> => {
-      const left = await folders.leftovers(result?.branch)
+      const left = await folders.leftovers(result?.branch, standIns)
       const refs = left.map(each => ({
         ref: each.ref,
         commit: each.commit,
@@ -107,6 +123,13 @@ export class Cleaning {
     }
     return cleaned
   }
+}
+
+/** What was applied as a commit of the user's own, and is not taken back: two applies of one second make one commit. */
+export function standingOf(applications: readonly Application[]): readonly Application[] {
+  const takenBack = ({ to, at }: Application) =>
+    applications.some(other => other.to === to && other.undone !== undefined && other.undone.at > at)
+  return applications.filter(each => !takenBack(each))
 }
 
 function reasonOf({ checkedOut, moved, reached }: Leftover, force: boolean) {

@@ -32,6 +32,8 @@ const StepSchema = Type.Object({
   branch: Type.Optional(Text),
   from: Text,
   to: Text,
+  /** Of an apply: the commit of the run that `to` takes over; earlier versions did not record it. */
+  result: Type.Optional(Text),
   /** Where HEAD stays, if nothing is committed. */
   head: Type.Optional(Text),
 })

@@ -2,7 +2,7 @@
 // whatever a stop cut off is completed at the next start, or taken back where the checkout has moved on.
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { asParleyError, type Clock, err, ok, ParleyError, type Result } from '@parley/core'
+import { asParleyError, type Clock, err, ok, ParleyError, type Result, sharing } from '@parley/core'
 import type { Log } from '../contract.ts'
 import { Checkout } from '../folder/checkout.ts'
 import { coordinatorLimits } from '../limits.ts'
@@ -12,6 +12,7 @@ interface StepsHost {
   /** The profile's folder. */
   readonly profile: string
   readonly clock: Clock
+  readonly stopping: AbortSignal
   readonly log: Log
   readonly records: HouseRecords
 }
@@ -41,8 +42,10 @@ export class Steps {
     }
   }
 
-  /** What a stop has cut off. */
-  async recover(): Promise<void> {
+  /** What a stop has cut off; whoever asks meanwhile waits for that. */
+  readonly recover = sharing<void, void>(() => this.#recover())
+
+  async #recover(): Promise<void> {
     for (const file of await readdir(this.#journal).catch(() => [])) {
       try {
         const { by, said } = readJournal(await readFile(join(this.#journal, file), 'utf8'))
@@ -50,6 +53,7 @@ export class Steps {
         // Nothing is done before it is recorded.
         if (!(await this.#host.records.stands(said.id))) await this.#forget(said.id)
         else {
+          this.#host.log('info', `going on with the ${said.parley} of ${said.run} in ${said.folder}`)
           const done = await this.#finish(by, said, true)
           const what = done.ok ? 'completed' : `took back (${done.error.message})`
           this.#host.log('info', `${what} the ${said.parley} of ${said.run} in ${said.folder} that a stop had cut off`)
@@ -62,13 +66,13 @@ export class Steps {
 
   async #finish(by: string, wanted: Step, resumed: boolean): Promise<Result<void>> {
     try {
-      await carryOut(wanted, this.#host.clock, resumed)
+      await carryOut(wanted, this.#host, resumed)
       await this.#forget(wanted.id)
       return ok(undefined)
     } catch (cause) {
       const error = asParleyError(cause)
-      // What is locked now can be completed later.
-      if (resumed && error.retryable) throw error
+      // What is locked, or in the middle of something else, can be completed later.
+      if (resumed && (error.retryable || error.code === 'repository_busy')) throw error
       const { id, run } = wanted
       await this.#host.records.write(by, {
         parley: 'step_failed',
@@ -99,18 +103,27 @@ function readJournal(text: string): { readonly by: string; readonly said: Step }
   throw new ParleyError('invalid_state', 'It is no step of this version.')
 }
 
-async function carryOut({ parley, run, folder, branch, from, to, head }: Step, clock: Clock, resumed: boolean) {
-  const checkout = await Checkout.open(folder, clock)
+async function carryOut(
+  { parley, run, folder, branch, from, to, head }: Step,
+  { clock, stopping }: Pick<StepsHost, 'clock' | 'stopping'>,
+  resumed: boolean,
+) {
+  const found = await Checkout.open(folder, clock)
+  if (resumed) await found.idle(stopping)
+  const checkout = resumed ? await found.again() : found
   // The branch moves last: where it has moved, all is done.
   if (resumed && head === undefined && (await isBehind(checkout, from, to))) return
   const moved = new ParleyError('repository_moved', `The branch of ${folder} has moved on meanwhile. Try again.`)
-  if (checkout.branch !== branch || checkout.head !== (head ?? from)) throw moved
+  const begun = head ?? from
+  const hasMoved = checkout.branch !== branch || checkout.head !== begun
+  if (hasMoved && !resumed) throw moved
   try {
+    if (hasMoved) throw moved
     if (resumed) await checkout.settle(from, to)
     else await checkout.move(from, to)
     if (head === undefined && !(await checkout.moveBranch(from, to, `parley ${parley}: ${run}`))) throw moved
   } catch (cause) {
-    await checkout.settle(to, from)
+    await checkout.putBack(from, to, begun)
     throw cause
   }
 }

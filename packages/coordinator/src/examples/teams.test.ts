@@ -71,7 +71,7 @@ test('fix-issue: work goes back until the tests pass and the reviewer is content
     // First a test that passes already; then a wrong sum, which the tests find; then one that says nothing of itself.
     claude: `
       if (prompt.includes('Do not fix this yet')) {
-        const again = prompt.includes('did not succeed')
+        const again = prompt.includes('failed (exit code')
         writeFileSync('sum.test.mjs', again ? "import { add } from './add.mjs'\\nif (add(1, 2) !== 3) throw new Error('no sum')\\n" : '')
         writeFileSync('add.mjs', 'not allowed')
         return 'A test.'

@@ -2,7 +2,7 @@
 // with the parent through an index of our own. What the turn may not change is left out, put back and reported.
 import { lstat, rename, rm } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
-import { globLimits, ParleyError, type WorkspaceId } from '@parley/core'
+import { limits, ParleyError, type WorkspaceId } from '@parley/core'
 import { mendGitFile } from './agent-repository.ts'
 import { type Contents, copyIndex, type Tree } from './contents.ts'
 import { allowedPaths } from './files/allowed-paths.ts'
@@ -236,7 +236,7 @@ async function permittedNames(
   for (const { name } of found) {
     if (!scope.contains(name)) continue
     matched += name.length
-    if (matched > globLimits.charactersPerTurn) {
+    if (matched > limits.globCharactersPerTurn) {
       matched = 0
       await setImmediate()
     }

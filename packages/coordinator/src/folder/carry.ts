@@ -9,6 +9,7 @@ import { type FileName, splitNames } from './files/file-name.ts'
 import { leadsOutside } from './files/links.ts'
 import { isReached } from './files/put-back.ts'
 import { below, removeAll } from './files/remove.ts'
+import { secretName, secretPatterns } from './files/secret-names.ts'
 import { requireSize, type SizedFile } from './files/size.ts'
 import { folderLimits } from './limits.ts'
 import type { Site } from './site.ts'
@@ -58,7 +59,9 @@ export async function globsWithoutFile(site: Site, globs: readonly string[]): Pr
 async function namedBy(site: Site, index: string, globs: readonly string[]) {
   const { contents, facts } = site
   const places = globs.map(glob => `:(literal)${posix.join(facts.folder, literalPart(glob))}`)
-  const args = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--', ...new Set(places)]
+  // Without a repository nothing else keeps these out of an agent's folder.
+  const kept = facts.kind === 'git' ? [] : secretPatterns.map(each => `--exclude=${each}`)
+  const args = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', ...kept, '--', ...new Set(places)]
   const call = { cut: true, timeoutMs: folderLimits.checkoutMs }
   const { stdout, cut } = await contents.runOn({ folder: topOf(site), index }, args, call)
   const isNamed = namedByGlobs(globs, site)
@@ -76,8 +79,6 @@ function namedByGlobs(globs: readonly string[], { scope }: Site): (name: FileNam
     return secretName.test(posix.basename(path)) ? secretly(path) : isAllowed(path)
   }
 }
-
-const secretName = /^\.env(rc|\.[^*?[\]{}]+)?$/i
 
 /** The folders in front of the first wildcard: git need not look anywhere else. */
 function literalPart(glob: string): string {

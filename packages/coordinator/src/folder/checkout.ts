@@ -1,9 +1,11 @@
 // The user's own checkout, where a result is applied: read as the user's git would, with hooks off. A step changes
 // files and index together; the branch moves last, by compare-and-swap, so that a step can be completed or taken back.
-import { lstat, realpath, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { type Clock, ParleyError } from '@parley/core'
-import { type FileName, joinNames, lossyText, nameText, splitNames } from './files/file-name.ts'
+import { lstat, readdir, readlink, realpath, rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join, relative, resolve } from 'node:path'
+import { type Clock, deadline, ParleyError, pause } from '@parley/core'
+import { type FileName, foldersOf, joinNames, lossyText, nameText, splitNames } from './files/file-name.ts'
+import { targetsOf } from './files/links.ts'
 import { type GitAnswer, type GitCall, git, whileLocked } from './git/git.ts'
 import { folderLimits } from './limits.ts'
 import { locate } from './project.ts'
@@ -23,11 +25,21 @@ interface Person {
   readonly email: string
 }
 
+interface InTheWay {
+  /** Changed files, and those that git does not know. */
+  readonly changed: readonly string[]
+  readonly ignored: readonly string[]
+  /** Changed, and git was told not to look: skip-worktree or assume-unchanged. */
+  readonly hidden: readonly string[]
+}
+
 export class Checkout {
   /** The top of the working tree. */
   readonly top: string
   /** Where the repository keeps what all its worktrees share. */
   readonly gitDir: string
+  /** Where it keeps what belongs to this one. */
+  readonly #own: string
   /** The branch that is checked out, as a ref; undefined where HEAD is detached. */
   readonly branch: string | undefined
   readonly head: string
@@ -38,6 +50,7 @@ export class Checkout {
     places: {
       readonly top: string
       readonly gitDir: string
+      readonly own: string
       readonly branch: string | undefined
       readonly head: string
     },
@@ -46,6 +59,7 @@ export class Checkout {
   ) {
     this.top = places.top
     this.gitDir = places.gitDir
+    this.#own = places.own
     this.branch = places.branch
     this.head = places.head
     this.#clock = clock
@@ -69,7 +83,7 @@ export class Checkout {
     if (head === '') throw new ParleyError('repository_empty', `The branch of ${top} has no commit yet.`)
     const branch = (await line(['symbolic-ref', '--quiet', 'HEAD'], [0, 1])) || undefined
     const { gitDir } = location
-    return new Checkout({ top, gitDir, branch, head }, clock, await bytesAsTheUserWants(folder, clock))
+    return new Checkout({ top, gitDir, own, branch, head }, clock, await bytesAsTheUserWants(folder, clock))
   }
 
   /** The same place as it is now. */
@@ -103,8 +117,21 @@ export class Checkout {
     return (await this.text(['for-each-ref', '--count=1', `--contains=${commit}`, 'refs/remotes'])) !== ''
   }
 
+  /** The refs that have it. */
+  async containing(commit: string): Promise<string[]> {
+    return (await this.text(['for-each-ref', '--format=%(refname)', `--contains=${commit}`]))
+      .split('\n')
+      .filter(Boolean)
+  }
+
   async between(from: string, to: string): Promise<FileName[]> {
     return splitNames((await this.run(['diff-tree', '-r', '-z', '--no-renames', '--name-only', from, to])).stdout)
+  }
+
+  /** The messages of the branch's commits since another one that contain one of some texts. */
+  async messages(since: string, texts: readonly string[]): Promise<string[]> {
+    const args = ['log', '-z', '--no-show-signature', '--format=%B', '--fixed-strings', `${since}..${this.head}`]
+    return splitNames((await this.run([...args, ...texts.map(text => `--grep=${text}`)])).stdout).map(lossyText)
   }
 
   /** The tree of a three-way merge, or the files in which both sides do not fit together. */
@@ -116,12 +143,11 @@ export class Checkout {
     return { conflicts: [...new Set(names.filter(name => name !== '').map(nameText))] }
   }
 
-  /** What takes the change from one commit to another back, on top of a third. */
-  async reverted({ from, to, on }: { readonly from: string; readonly to: string; readonly on: string }) {
+  /** The tree with the change from one commit to another on top of a third, or the files where it does not fit. */
+  async replayed({ from, to, on }: { readonly from: string; readonly to: string; readonly on: string }) {
     // Git 2.38 has no option for the base of a merge: commits with the same trees have the base that is meant.
-    const common = await this.draft(await this.tree(to), [])
-    const [ours, theirs] = [await this.tree(on), await this.tree(from)]
-    return this.merged(await this.draft(ours, [common]), await this.draft(theirs, [common]))
+    const base = await this.draft(`${from}^{tree}`, [])
+    return this.merged(await this.draft(`${on}^{tree}`, [base]), await this.draft(`${to}^{tree}`, [base]))
   }
 
   /** A commit in nobody's name, for git to compare with; on no branch. */
@@ -152,10 +178,10 @@ export class Checkout {
     )
   }
 
-  /** Files with changes that no commit holds, or that git does not know, where a step would write. */
-  async inTheWay(from: string, to: string): Promise<string[]> {
+  /** What is where a step would write, and in no commit. */
+  async inTheWay(from: string, to: string): Promise<InTheWay> {
     const names = new Set<string>(await this.between(from, to))
-    if (names.size === 0) return []
+    if (names.size === 0) return { changed: [], ignored: [], hidden: [] }
     const status = [
       'status',
       '--porcelain=v1',
@@ -165,14 +191,44 @@ export class Checkout {
       '--ignore-submodules=dirty',
     ]
     const told = splitNames((await this.run(status)).stdout).map(each => each.slice('XY '.length))
-    const found = new Set(told.filter(each => names.has(each) || [...names].some(name => overlaps(name, each))))
-    const tracked = new Set<string>(splitNames((await this.run(['ls-files', '-z'])).stdout))
+    const changed = new Set(told.filter(each => names.has(each) || [...names].some(name => overlaps(name, each))))
+    const tracked = new Map(
+      splitNames((await this.run(['ls-files', '-v', '-z'])).stdout).map(each => [each.slice(2), each[0]!]),
+    )
+    const ignored = new Set<string>()
+    const hidden: string[] = []
     for (const name of names) {
-      // Ignored ones are not in the status.
-      const there = tracked.has(name) ? undefined : await lstat(join(this.top, lossyText(name))).catch(() => undefined)
-      if (there) found.add(name)
+      const tag = tracked.get(name)
+      if (tag === undefined)
+        for (const each of await this.#untracked(name, tracked)) if (!changed.has(each)) ignored.add(each)
+      if (tag !== undefined && isHiding(tag) && (await this.#stat(name)) && !(await this.#isAt(name as FileName, from)))
+        hidden.push(name)
     }
-    return [...found].map(nameText)
+    return { changed: [...changed].map(nameText), ignored: [...ignored].map(nameText), hidden: hidden.map(nameText) }
+  }
+
+  /** What git does not know in the place of a file or of a folder that it is in. */
+  async #untracked(name: string, tracked: ReadonlyMap<string, string>) {
+    const found: string[] = []
+    for (const place of [...foldersOf(name), name]) {
+      if (tracked.has(place)) continue
+      const there = await this.#stat(place)
+      if (there && (place === name || !there.isDirectory())) found.push(place)
+    }
+    return found
+  }
+
+  /** When no git writes files and index any more: one that a dead node has started goes on by itself. */
+  async idle(stopping: AbortSignal): Promise<void> {
+    const lock = join(this.#own, 'index.lock')
+    const until = deadline(this.#clock.now(), folderLimits.orphanMs)
+    while (await lstat(lock).catch(() => undefined)) {
+      if (stopping.aborted || this.#clock.now() >= until) {
+        const message = `Another git program seems to be at work: ${lock} exists. Try again when it has ended.`
+        throw new ParleyError('repository_locked', message, { retryable: true })
+      }
+      await pause(this.#clock, folderLimits.lockMostMs, stopping)
+    }
   }
 
   /**
@@ -185,12 +241,19 @@ export class Checkout {
     await whileLocked(this.#clock, () => this.run(args, { timeoutMs: folderLimits.checkoutMs }))
   }
 
-  /** The same, after a move that was cut off or failed: whatever is at one end or the other goes to `to`. */
-  async settle(from: string, to: string): Promise<void> {
+  /** Takes back what was done of a move from one commit to another, except where HEAD has gone on from `head`. */
+  async putBack(from: string, to: string, head: string): Promise<void> {
+    const now = await this.text(['rev-parse', '--verify', 'HEAD^{commit}'])
+    await this.settle(to, from, new Set(now === head ? [] : await this.between(head, now)))
+  }
+
+  /** After a move that was cut off or failed: whatever is at one end or the other goes to `to`. */
+  async settle(from: string, to: string, except: ReadonlySet<FileName> = new Set()): Promise<void> {
     const inTo = await this.#entries(to)
     const inIndex = new Set<string>(splitNames((await this.run(['ls-files', '-z'])).stdout))
     const known: FileName[] = []
     for (const name of await this.between(from, to)) {
+      if (except.has(name)) continue
       if (!(await this.#isAt(name, from)) && !(await this.#isAt(name, to))) continue
       if (inTo.has(name) || inIndex.has(name)) known.push(name)
       else await rm(join(this.top, lossyText(name)), { force: true })
@@ -220,15 +283,18 @@ export class Checkout {
   }
 
   async #isAt(name: FileName, commit: string): Promise<boolean> {
-    const path = join(this.top, lossyText(name))
     const entry = splitNames(
       (await this.run(['ls-tree', '-z', '--full-tree', commit, '--', lossyText(name)])).stdout,
     )[0]
-    const there = await lstat(path).catch(() => undefined)
+    const there = await this.#stat(name)
     if (entry === undefined || there === undefined) return entry === undefined && there === undefined
     if (!there.isFile()) return false
     const [, , id] = entry.split(/[ \t]/)
-    return (await this.text(['hash-object', '--', path])) === id
+    return (await this.text(['hash-object', '--', join(this.top, lossyText(name))])) === id
+  }
+
+  #stat(name: string) {
+    return lstat(join(this.top, lossyText(name))).catch(() => undefined)
   }
 
   /** False if the branch is not where it was. */
@@ -248,11 +314,45 @@ export class Checkout {
     return code === 0 ? stdout.toString('utf8') : undefined
   }
 
-  /** Where the user's hooks are, if that is inside the working tree. */
-  async hooks(): Promise<string | undefined> {
-    const set = await configured(this.top, this.#clock, 'core.hooksPath')
-    return set === undefined || set.startsWith('/') ? undefined : set.replace(/\/+$/, '')
+  /** What the symbolic links of a commit or tree say. */
+  async links(commit: string): Promise<ReadonlyMap<FileName, string>> {
+    const lines = splitNames((await this.run(['ls-tree', '-r', '-z', '--full-tree', commit])).stdout)
+    const found = lines.flatMap(line => {
+      const [, id, name] = /^120000 blob ([0-9a-f]+)\t(.*)$/s.exec(line) ?? []
+      return id === undefined ? [] : [[name as FileName, id] as const]
+    })
+    const targets = await targetsOf(this, [...new Set(found.map(([, id]) => id))])
+    return new Map(found.map(([name, id]) => [name, targets.get(id) ?? '']))
   }
+
+  /** Where git looks for the user's hooks, and what it finds there by links: what of that is below the top. */
+  async hooks(): Promise<string[]> {
+    const set = await configured(this.top, this.#clock, 'core.hooksPath')
+    const own = join(await realpath(this.gitDir), 'hooks')
+    const inside = (await readdir(own).catch(() => [])).map(each => join(own, each))
+    const targets = await Promise.all([own, ...inside].map(each => linkTarget(each)))
+    const places = [set?.replace(/^~(?=\/)/, homedir()), ...targets].filter(each => each !== undefined)
+    const found: string[] = []
+    for (const each of places) {
+      const place = resolve(this.top, each)
+      // By its words, for what is not there yet, and as it is.
+      for (const path of [place, await realpath(place).catch(() => place)]) {
+        const name = relative(this.top, path)
+        if (name !== '..' && !name.startsWith('../') && !found.includes(name)) found.push(name)
+      }
+    }
+    return found.filter(name => name !== '.git' && !name.startsWith('.git/'))
+  }
+}
+
+async function linkTarget(path: string): Promise<string | undefined> {
+  const target = await readlink(path).catch(() => undefined)
+  return target === undefined ? undefined : resolve(dirname(path), target)
+}
+
+/** As `ls-files -v` has it: `S` for skip-worktree, a small letter for assume-unchanged. */
+function isHiding(tag: string): boolean {
+  return tag === 'S' || tag !== tag.toUpperCase()
 }
 
 /** One is a folder in the place of the other. */

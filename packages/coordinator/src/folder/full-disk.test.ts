@@ -149,11 +149,11 @@ test('a process that has no files left says so, for what it opens and for the gi
   const script = `
     const { openSync, closeSync } = await import('node:fs')
     const { probeMachine } = await import(${JSON.stringify(probe)})
-    const { runCollected } = await import('@parley/agents')
+    const { collect } = await import('@parley/agents')
     const after = (ms, run) => { const timer = setTimeout(run, ms); return () => clearTimeout(timer) }
     const limits = { timeoutMs: 10000, graceMs: 100, maxBytes: 1000, complaintBytes: 1000 }
     const program = { command: ['git', 'version'], cwd: '/', env: process.env, ...limits }
-    const look = async () => [(await probeMachine({ code: 'EMFILE' }, ['/tmp']))?.code ?? 'sound', (await runCollected(program, after)).end]
+    const look = async () => [(await probeMachine({ code: 'EMFILE' }, ['/tmp']))?.code ?? 'sound', (await collect(program, { after })).end]
     const sound = await look()
     const open = []
     try { for (;;) open.push(openSync('/dev/null')) } catch {}

@@ -212,3 +212,20 @@ describe('setup', () => {
     expect(userGit(folders.facts.path, 'for-each-ref', 'refs/parley')).toBe('')
   })
 })
+
+test('in a folder without git, too, files with names for secrets come along only where they are named', async () => {
+  const project = plainProject({ 'readme.md': 'one\n', '.env': 'A=1\n', 'app/.env.local': 'B=2\n', '.envrc': 'C=3\n' })
+  const { folders } = await createFolders(project)
+  const head = await folders.head()
+  const bare = unwrap(await folders.prepare(ws('one'), head, { carry: ['**'] }))
+  expect(['readme.md', '.env', 'app/.env.local', '.envrc'].map(name => existsSync(join(bare, name)))).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ])
+  const named = unwrap(await folders.prepare(ws('two'), head, { carry: ['.env'] }))
+  expect(read(named, '.env')).toBe('A=1\n')
+  expect(existsSync(join(named, '.envrc'))).toBe(false)
+  expect((await captured(folders, 'two')).changed).toEqual([])
+})

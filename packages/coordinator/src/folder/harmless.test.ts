@@ -123,6 +123,7 @@ test('a dirty checkout stays exactly as it was, and no program that is configure
 
   const { folders } = await createFolders(project)
   expect(folders.facts.dirty).toBe(5)
+  expect(folders.facts.dirty_files).toHaveLength(3)
   const base = await folders.head()
   const folder = await prepared(folders)
   expect(readFileSync(join(folder, 'big.bin'), 'utf8')).toBe(pointer)

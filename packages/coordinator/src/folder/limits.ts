@@ -23,6 +23,8 @@ export const folderLimits = {
   lockAttempts: 9,
   lockFirstMs: 20,
   lockMostMs: 500,
+  /** For a git program that a node which died has left at work. */
+  orphanMs: 60_000,
   /** Merges that are tried while others come between. */
   integrateAttempts: 32,
   /** Captures that are tried while the folder changes under them. */

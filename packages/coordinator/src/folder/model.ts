@@ -15,6 +15,8 @@ const ProjectFactsSchema = Type.Object(
     base: commit,
     /** Changes in the user's checkout that no commit holds, so that the run does not see them. */
     dirty: Type.Integer({ minimum: 0 }),
+    /** The first files of those, as a warning names them. */
+    dirty_files: Type.Optional(Type.Array(Type.String())),
     /** The branch that gets the result, if another one of that name does not stand in its way. */
     branchName: Type.String({ minLength: 1 }),
   },

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, ParleyError, type RunId, SystemClock } from '@parley/core'
+import { coordinatorLimits } from '../limits.ts'
 import { Contents } from './contents.ts'
 import { exactBytes, firstCommit } from './files/copy.ts'
 import { Scope } from './files/scope.ts'
@@ -34,7 +35,15 @@ export async function createSite(options: Start & { readonly project: string }):
   const branchName = await freeBranch(project, repository, start.run)
   const facts: ProjectFacts =
     project.kind === 'git'
-      ? { kind, path, folder: project.folder, base: project.head, dirty: project.dirty, branchName }
+      ? {
+          kind,
+          path,
+          folder: project.folder,
+          base: project.head,
+          dirty: project.dirty.length,
+          ...(project.dirty.length > 0 && { dirty_files: project.dirty.slice(0, coordinatorLimits.namedChanges) }),
+          branchName,
+        }
       : { kind, path, folder: '', base: await firstCommit(contents, { project: path, ...start }), dirty: 0, branchName }
   // One transaction: a run that was killed here has both or none, and can be created again.
   await repository.update([

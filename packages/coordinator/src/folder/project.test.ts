@@ -96,7 +96,7 @@ describe('git', () => {
     const project = join(top, 'app')
     const { folders, home } = await createFolders(project)
     const base = await folders.head()
-    expect(folders.facts).toMatchObject({ path: project, folder: 'app', dirty: 1 })
+    expect(folders.facts).toMatchObject({ path: project, folder: 'app', dirty: 1, dirty_files: ['app/new.txt'] })
     const folder = await prepared(folders)
     expect(folder).toBe(join(home, 'work', ws('one'), 'app'))
     expect(readFileSync(join(folder, '../lib/c.txt'), 'utf8')).toBe('c')

@@ -1,7 +1,7 @@
 // Finding out what a project is: a folder of a git repository with commits, or any other folder. Reads only.
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { isAbsolute, join, relative } from 'node:path'
+import { isAbsolute, join, relative, sep } from 'node:path'
 import { type Clock, ParleyError } from '@parley/core'
 import { splitNames } from './files/file-name.ts'
 import { type GitPlace, git } from './git/git.ts'
@@ -18,7 +18,7 @@ export interface GitLocation {
 
 export type Project =
   | { readonly kind: 'copy'; readonly path: string }
-  | (GitLocation & { readonly kind: 'git'; readonly head: string; readonly dirty: number })
+  | (GitLocation & { readonly kind: 'git'; readonly head: string; readonly dirty: readonly string[] })
 
 export async function findProject(project: string, clock: Clock): Promise<Project> {
   const path = await projectFolder(project)
@@ -35,7 +35,7 @@ export async function findProject(project: string, clock: Clock): Promise<Projec
   const { folder } = location
   // A folder that its repository does not track, say below a home folder that is one: its files would be missing.
   if (folder !== '' && (await resolve(place, `HEAD:${folder}`)) === undefined) return { kind: 'copy', path }
-  return { ...location, kind: 'git', head, dirty: await countDirty(place) }
+  return { ...location, kind: 'git', head, dirty: await dirtyFiles(place) }
 }
 
 /** undefined if it is in no repository. */
@@ -49,6 +49,37 @@ export async function locate(path: string, clock: Clock): Promise<GitLocation | 
     folder: relative(await realpath(top), path),
     gitDir: await realpath(gitDir),
     format: await line(place, ['rev-parse', '--show-object-format']),
+  }
+}
+
+/**
+ * Tells of the folder of a run's project whether a folder belongs to it: the same repository, whichever checkout of it,
+ * or a folder below it.
+ */
+export async function inProject(folder: string, clock: Clock): Promise<(project: string) => Promise<boolean>> {
+  const path = await realpath(folder).catch(() => folder)
+  const own = await repositoryOf(path, clock)
+  const known = new Map<string, Promise<boolean>>()
+  const holds = async (project: string) => {
+    const theirs = own === undefined ? undefined : await repositoryOf(project, clock)
+    if (theirs !== undefined) return theirs === own
+    return path === project || path.startsWith(project.endsWith(sep) ? project : `${project}${sep}`)
+  }
+  return project => {
+    const found = known.get(project) ?? holds(project)
+    known.set(project, found)
+    return found
+  }
+}
+
+/** Undefined where files are not tracked, and where nothing can be read. */
+async function repositoryOf(path: string, clock: Clock): Promise<string | undefined> {
+  try {
+    const location = await locate(path, clock)
+    if (location === undefined || location.folder === '') return location?.gitDir
+    return (await resolve({ cwd: path, clock }, `HEAD:${location.folder}`)) && location.gitDir
+  } catch {
+    return undefined
   }
 }
 
@@ -97,12 +128,12 @@ async function line(place: GitPlace, args: readonly string[]): Promise<string> {
 }
 
 /** Comparing contents may need filters, which are programs of the user's configuration: they are switched off. */
-async function countDirty(place: GitPlace): Promise<number> {
+async function dirtyFiles(place: GitPlace): Promise<readonly string[]> {
   const config = await withoutFilters(place)
   const args = ['status', '--porcelain=v1', '-z', '--no-renames', '--ignore-submodules=dirty', '--', '.']
   const { stdout } = await git({ ...place, config }, args, { cut: true })
   // A file that was taken out of the index but not of the folder is told twice.
-  return new Set(splitNames(stdout).map(line => line.slice('XY '.length))).size
+  return [...new Set(splitNames(stdout).map(line => line.slice('XY '.length)))]
 }
 
 async function withoutFilters(place: GitPlace): Promise<string[]> {

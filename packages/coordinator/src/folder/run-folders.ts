@@ -3,11 +3,11 @@
 import { type Clock, err, ok, ParleyError, type Result, type WorkspaceId } from '@parley/core'
 import { type CaptureOptions, capture, keepSetup } from './capture.ts'
 import { globsWithoutFile } from './carry.ts'
-import { changesBetween, diffText, fileText, shownChange } from './files/changes.ts'
+import { changesBetween, type DiffOptions, diffText, fileText, shownChange } from './files/changes.ts'
 import { finish, readFinished } from './finish.ts'
 import { readFurnished } from './furnished.ts'
 import { draftMerge, headOf, type IntegrateOptions, integrate, startLine } from './integrate.ts'
-import { type Leftover, leftovers } from './leftovers.ts'
+import { type Leftover, leftovers, type StandIn } from './leftovers.ts'
 import { folderLimits } from './limits.ts'
 import type { Captured, Draft, FileChange, Finished, Integrated, ProjectFacts } from './model.ts'
 import { abandonSite, createSite, openSite, type Start } from './open.ts'
@@ -162,11 +162,11 @@ export class RunFolders {
   }
 
   /** The difference as text for people; the end says if it was cut. */
-  async diff(from: string, to: string, options: { readonly maxBytes: number }): Promise<string> {
+  async diff(from: string, to: string, options: DiffOptions): Promise<string> {
     requireCommit(from)
     requireCommit(to)
     const { contents, facts } = this.#site
-    return diffText(contents, { from, to, folder: facts.folder }, options.maxBytes)
+    return diffText(contents, { from, to, folder: facts.folder }, options)
   }
 
   /** A file as text, cut after so many bytes; undefined if there is none. The path is relative to the project. */
@@ -220,8 +220,8 @@ export class RunFolders {
   }
 
   /** What is left of a run that is over, in the repository. */
-  async leftovers(branch: string | undefined): Promise<Leftover[]> {
-    return leftovers(this.#site, branch, await this.head())
+  async leftovers(branch: string | undefined, standIns: readonly StandIn[]): Promise<Leftover[]> {
+    return leftovers(this.#site, { branch, head: await this.head(), standIns })
   }
 
   /** All of them, or none where one is not where it was. */

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { isDiskFault, type MachineFault, machineFaultOf } from '@parley/core'
+import { isDiskFault, type MachineFault, machineFaultOf, sharing } from '@parley/core'
 import { machineLimits, machineTimes } from './limits.ts'
 
 export async function probeMachine(
@@ -18,8 +18,11 @@ export async function probeMachine(
   return fault && !isDiskFault(fault) ? ((await probeFiles(folders[0]!)) ?? (await probeProcess())) : undefined
 }
 
+/** Many turns end at the same time, and a look makes the disk wait for the bytes. */
+const probeFolder = sharing(lookAt)
+
 /** `ENOSPC` where hardly any room or no further file is left; else what a write to it answers. */
-async function probeFolder(path: string): Promise<MachineFault | undefined> {
+async function lookAt(path: string): Promise<MachineFault | undefined> {
   const folder = await nearestFolder(path)
   try {
     const { bavail, bsize, files, ffree } = await statfs(folder)

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunId, type TurnInput, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
-import { alice, Fixture, put, type Scripts } from '../testing/fixture.ts'
+import { alice, Fixture, planned, put, type Scripts, writes } from '../testing/fixture.ts'
 
 const START = '1\n2\n3\n4\n5\n6\n7\n8\n9\n'
 
@@ -97,6 +97,10 @@ async function asked(fixture: Fixture, run: RunId) {
   const view = await fixture.until(run, ({ gates }) => gates.length > 0)
   expect(view.gates).toMatchObject([{ type: 'conflict_resolution', task: 'b', addressee: 'alice' }])
   expect(JSON.stringify(view.gates[0]?.subject)).toContain('<<<<<<<')
+  expect(view.gates[0]!.question).toBe(
+    '"b": It does not fit the work on "a", which is merged, in text. Shall the version of "b" replace what was merged? To keep what was merged, change the resolution to existing.',
+  )
+  expect(view.tasks[1]!.note).toBe('It does not fit the work on "a", which is merged, in text.')
   return view.gates[0]!
 }
 
@@ -142,11 +146,14 @@ test('a proposal that a person turns down is followed by another', async () => {
     const view = await fixture.until(run, ({ gates }) => gates.length > 0)
     const [gate] = view.gates
     if (!gate) break
-    proposals.push(gate.question.split('? ')[1]!.split(':')[0]!)
+    proposals.push(/Shall .*$/.exec(gate.question)![0])
     const decision = proposals.length < 2 ? 'reject' : 'approve'
     await fixture.respond(gate.id, { decision })
   }
-  expect(proposals).toEqual(['coordinator_resolve', 'agent_rework'])
+  expect(proposals).toEqual([
+    'Shall it be settled so? clean three-way merge of text',
+    'Shall "b" be done again on the present state?',
+  ])
   expect(await fixture.over(run)).toMatchObject({ state: 'done', tasks: [{}, { attempt: 2 }, {}] })
 })
 
@@ -223,4 +230,18 @@ test('a restart right after a merge was decided finishes it in the folders', asy
   fixture.scripts = { ...fixture.scripts, three: input => readFileSync(join(input.folder!, 'text'), 'utf8') }
   const view = await fixture.over(run)
   expect(fixture.result(view, 'text')).toBe(START.replace('1', 'first').replace('9', 'second'))
+})
+
+test('a reviewer that gives no verdict is asked once more, and told what was missing', async () => {
+  const asked: string[] = []
+  const fixture = await Fixture.open({
+    one: writes('made'),
+    critic: input => {
+      asked.push(input.context.map(({ text }) => text).join('\n'))
+      return asked.length === 1 ? 'Looks fine.' : 'Looks fine.\nACCEPT'
+    },
+  })
+  const view = await fixture.finished(planned('{ id: a, agent: one, prompt: x, review: { by: critic } }'))
+  expect(view).toMatchObject({ state: 'done', tasks: [{ attempt: 1 }] })
+  expect(asked.map(text => text.includes('It gave no verdict'))).toEqual([false, true])
 })

@@ -1,7 +1,7 @@
 // Merges finished work as its task wants it (W-INT-06, -12). The trail decides first; the folders follow, again after a
 // restart, since merging twice changes nothing.
 import { type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
-import type { Coordinator, Delegate } from '@parley/kernel'
+import type { Integrator } from '@parley/kernel'
 import type { IntegrationStrategy } from '@parley/trail/events'
 import { ask } from '../ask.ts'
 import type { MergeWay } from '../folder/model.ts'
@@ -14,10 +14,8 @@ import { commitMessage } from './commit-message.ts'
 import { sideOf, sideText } from './side.ts'
 import { readConflicts } from './verdict.ts'
 
-export type IntegratorHandle = Coordinator | Delegate
-
 export interface Merging {
-  readonly handle: IntegratorHandle
+  readonly handle: Integrator
   readonly folders: RunFolders
   readonly projection: RunProjection
   /** Whose line it is merged into; undefined for the run's own. */
@@ -33,7 +31,7 @@ export interface Merging {
  * Whether another merge into the same line is open (W-INT-08): then this one waits, with everything that the other one
  * needs to end. Asks the kernel, since the projection may lag behind.
  */
-export async function isLocked(handle: IntegratorHandle, source?: WorkspaceId): Promise<boolean> {
+export async function isLocked(handle: Integrator, source?: WorkspaceId): Promise<boolean> {
   const target = await handle.look()
   // Whoever was replaced meanwhile merges nothing either.
   if (!target.ok) return true

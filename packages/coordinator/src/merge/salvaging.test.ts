@@ -138,7 +138,7 @@ test.each([
     expect(taken.state).toBe('open')
     const [gate] = await fixture.coordinator.gates.list(run)
     expect(gate).toMatchObject({ type: 'conflict_resolution', task: 'a' })
-    expect(gate!.question).toContain('in text')
+    expect(gate!.question).toContain('in: text')
     await fixture.restart()
     const answer = decision === 'modify' ? { decision, changes: { resolution: resolution! } } : ({ decision } as const)
     await fixture.respond(gate!.id, { ...answer })
@@ -337,6 +337,8 @@ test.each(['kept by the agent', 'waiting for its merge'])(
       await fixture.restart()
     }
     const twice = await fixture.coordinator.salvages.decide(run, { principal: alice, ...which, take: true })
+    // Nobody is asked about it again.
+    expect(await fixture.coordinator.salvages.left(run, which)).toEqual(twice)
     expect(twice).toMatchObject({ error: { code: 'invalid_state' } })
     expect(fixture.git('for-each-ref', 'refs/parley')).toBe('')
   },

@@ -13,7 +13,7 @@ export type By = { readonly principal: Principal }
 export function workspaceAt({ projection }: RunDriver, text: string): Result<ProjectedWorkspace> {
   const known = projection.workspaces.get(text as WorkspaceId)
   if (known) return ok(known)
-  const task = projection.task(text)
+  const task = projection.taskMeant(text)
   const work = task && projection.workspaces.get(task.attempts.at(-1)!)
   if (work) return ok(work)
   return task

@@ -1,13 +1,15 @@
-// Lists and raises the budgets of a run at work. Mail into the root tells the coordinator of a new limit for later
-// attempts; the kernel raises that of work in progress.
+// Lists the budgets of a run, and raises those of one at work. Mail into the root tells the coordinator of a new limit
+// for later attempts; the kernel raises that of work in progress.
 import { ok, type Result, type RunId, refuse, type WorkspaceId } from '@parley/core'
 import { kernelDefaults, limitOf, type UserHandle } from '@parley/kernel'
 import { BUDGET_DIMENSIONS, type BudgetDimension } from '@parley/trail/events'
 import { given } from '../given.ts'
 import { type LiveTurn, runLimits, taskLimits, type Used, usedBy, workspacesOf } from '../plan/spending.ts'
 import type { RunDriver } from '../run/run-driver.ts'
+import type { RunsHost } from '../run/runs-host.ts'
 import { type Limits, workspaceBudget } from '../team/budget-fields.ts'
 import type { BudgetView } from '../view/people-view.ts'
+import type { RunViews } from '../view/run-views.ts'
 import { Acts, type By } from './acts.ts'
 
 interface BudgetRaise {
@@ -18,12 +20,20 @@ interface BudgetRaise {
 }
 
 export class Budgets extends Acts {
+  readonly #views: Pick<RunViews, 'readable'>
+
+  constructor(host: RunsHost, views: Pick<RunViews, 'readable'>) {
+    super(host)
+    this.#views = views
+  }
+
   async list(run: RunId): Promise<Result<readonly BudgetView[]>> {
-    const driver = this.driving(run)
-    if (!driver.ok) return driver
-    const { projection } = driver.value
+    const driver = this.host.drivers.get(run)
+    const read = driver ? ok(driver.projection) : await this.#views.readable(run)
+    if (!read.ok) return read
+    const projection = read.value
     // With what turns at work have used so far.
-    const live: LiveTurn = ({ id }) => driver.value.driver(id)?.turn
+    const live: LiveTurn = ({ id }) => driver?.driver(id)?.turn
     const views = limitViews('run', runLimits(projection), usedBy(projection.workspaces.values(), live))
     for (const planned of projection.plan.values()) {
       const task = projection.task(planned.id)

@@ -12,8 +12,10 @@ import {
   type RunId,
   refuse,
   type SignalId,
+  type WorkspaceId,
 } from '@parley/core'
 import type { UserHandle } from '@parley/kernel'
+import type { GateType } from '@parley/trail/events'
 import { coordinatorDefaults } from '../limits.ts'
 import { SIDES, sideOf } from '../merge/side.ts'
 import type { RunsHost } from '../run/runs-host.ts'
@@ -22,6 +24,7 @@ import type { GateView } from '../view/people-view.ts'
 import type { RunList } from '../view/run-list.ts'
 import { Acts, type By } from './acts.ts'
 import { meantGates } from './meant-gates.ts'
+import { readChanges } from './modifications.ts'
 import type { Salvages } from './salvages.ts'
 
 /** Refuses with the kernel's codes, and with `ambiguous` for short ids. */
@@ -40,7 +43,7 @@ export class Gates extends Acts {
   async list(run?: RunId): Promise<readonly GateView[]> {
     const { drivers } = this.host
     const chosen = run === undefined ? [...drivers.values()] : [drivers.get(run)]
-    return oldestFirst(chosen.flatMap(each => each?.view.gates ?? []))
+    return oldestFirst(chosen.flatMap(each => each?.gates ?? []))
   }
 
   /** The same as it is now, and again after every change. */
@@ -71,23 +74,32 @@ export class Gates extends Acts {
   /** Answers a gate by its id or a unique part of it; by its run, every task of its plan that waits. */
   async respond(
     text: string,
-    { principal, ...decision }: GateDecision & By,
+    { principal, ...asked }: GateDecision & By,
   ): Promise<Result<{ readonly run: RunId; readonly gates: readonly string[] }>> {
     const found = await this.find(text, 'gate')
     if (!found.ok) return found
     const run = found.value[0].run as RunId
-    const noSide = found.value.map(view => noSideIn(view, decision)).find(each => each !== undefined)
-    if (noSide) return noSide
-    const refused = await this.unwritable(run)
+    const [{ type }] = found.value
+    const meant = type === 'escalation' ? ok(asked) : decisionOf(type, asked)
+    if (!meant.ok) return meant
+    const decision = meant.value
+    const unfit = found.value.map(view => noSideIn(view, decision) ?? notAgain(view, decision)).find(each => each)
+    const refused = unfit ?? (await this.unwritable(run))
     if (refused) return refused
     const user = this.host.runtime.user(principal.id)
     let failed: ParleyError | undefined
     const answered: string[] = []
     for (const view of found.value) {
       const { id } = view
-      const result = isOffer(view)
-        ? await this.#judge(run, id, principal, decision)
-        : await answerGate(user, run, id as GateId, decision)
+      const told = wantsAgain(decision)
+        ? await this.tell(principal, run, { parley: 'again', workspace: view.workspace! })
+        : ok(undefined)
+      const result = !told.ok
+        ? told
+        : isOffer(view)
+          ? await this.#judge(run, id, principal, decision)
+          : await answerGate(user, run, id as GateId, decision)
+      if (result.ok && decision.decision === 'reject') await this.#endUnbegun(user, run, view)
       // One that cannot be answered does not keep the others waiting (W-HWY-26).
       if (result.ok) answered.push(id)
       else failed ??= result.error
@@ -95,6 +107,14 @@ export class Gates extends Acts {
     await this.host.drivers.get(run)?.poke()
     if (failed && answered.length === 0) return err(failed)
     return ok({ run, gates: answered })
+  }
+
+  /** Work that has not begun waits for the message that was withheld: it ends with that, by the same person. */
+  async #endUnbegun(user: UserHandle, run: RunId, { type, workspace }: GateView): Promise<void> {
+    if (type !== 'envelope_delivery' || workspace === undefined) return
+    const work = this.host.drivers.get(run)?.projection.workspaces.get(workspace as WorkspaceId)
+    // Whoever may not end it leaves that to the coordinator, which asks.
+    if (work?.state === 'idle') await user.abort(run, work.id)
   }
 
   async #judge(
@@ -143,6 +163,27 @@ export class Gates extends Acts {
 /** A question of the coordinator's own, which no gate of the kernel stands behind. */
 function isOffer({ id, workspace }: GateView): boolean {
   return id === workspace
+}
+
+/** What `find` gives at once is of one type, or is not modified. */
+function decisionOf(type: GateType, asked: GateDecision): Result<GateDecision> {
+  if (asked.decision !== 'modify') return ok(asked)
+  const read = readChanges(type, asked.changes)
+  return read.ok ? ok({ ...asked, changes: read.value }) : read
+}
+
+function wantsAgain(answer: GateDecision): boolean {
+  return answer.decision === 'reject' && answer.again === true
+}
+
+function notAgain({ type, workspace, subject }: GateView, answer: GateDecision) {
+  if (!wantsAgain(answer)) return undefined
+  const { mode } = (subject ?? {}) as { readonly mode?: unknown }
+  if (type === 'integration' && workspace !== undefined && mode === 'normal') {
+    if (answer.reason !== undefined) return undefined
+    return refuse('invalid_argument', 'Say what should be different: the agent that does it again reads it.')
+  }
+  return refuse('invalid_argument', 'Only finished work can be sent back, where it waits to be merged.')
 }
 
 /** Where a person decides whose version is taken, they name one of both. */

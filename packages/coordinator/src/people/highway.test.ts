@@ -190,10 +190,69 @@ test('a rejected merge is the end of the task, and says who and why', async () =
   expect(fixture.result(view, '1')).toBeUndefined()
 })
 
+test('work that a person sends back is done once more, with the comment, whatever attempts it has left', async () => {
+  const told: string[] = []
+  const fixture = await Fixture.open({
+    one: async input => {
+      told.push(input.context.map(({ text }) => text).join('\n'))
+      put(input.folder!, '1', `${told.length}`)
+      return 'done'
+    },
+  })
+  const only = 'plan:\n  - { id: a, agent: one, prompt: Write., attempts: 1 }\n'
+  const run = await fixture.solve(solo(`gates: { task_approval: { on: false }, integration: { on: true } }\n${only}`))
+  const first = await gateOf(fixture, run, 'integration')
+  const back = { decision: 'reject', again: true } as const
+  expect(await fixture.coordinator.gates.respond(first.id, { ...back, principal: alice })).toMatchObject(
+    refusal('invalid_argument'),
+  )
+  await fixture.respond(first.id, { ...back, reason: 'Not so long.' })
+  await fixture.until(run, ({ gates, tasks }) => tasks[0]!.attempt === 2 && gates.length > 0)
+  expect(told[1]).toContain('alice did not let it be merged: Not so long.')
+  await fixture.respond(run, { decision: 'approve' })
+  const view = await fixture.over(run)
+  expect(view).toMatchObject({ state: 'done', tasks: [{ attempt: 2 }] })
+  expect(fixture.result(view, '1')).toBe('2')
+})
+
+test('withholding the message that work would begin with ends the work, without another question', async () => {
+  const fixture = await Fixture.open({ one: writes('1', 'x') })
+  const gates = '{ task_approval: { on: false }, envelope_delivery: { on: true }, workspace_abort: { on: true } }'
+  const run = await fixture.solve(solo(`gates: ${gates}\n`))
+  const gate = await gateOf(fixture, run, 'envelope_delivery')
+  await fixture.respond(gate.id, { decision: 'reject', reason: 'Not this.' })
+  const view = await fixture.over(run)
+  expect(view.tasks).toMatchObject([{ state: 'failed', note: 'alice withheld its message: Not this.' }])
+  expect(await fixture.entries(run, 'gate_triggered')).toHaveLength(1)
+})
+
+test('work that a person does not let the coordinator end is not asked about again, and begins with another message', async () => {
+  const fixture = await Fixture.open({ one: writes('1', 'x') })
+  const delivery = '{ on: true, timeout: 20ms, fallback: reject }'
+  const gates = `{ task_approval: { on: false }, envelope_delivery: ${delivery}, workspace_abort: { on: true } }`
+  const run = await fixture.solve(solo(`gates: ${gates}\n`))
+  const gate = await gateOf(fixture, run, 'workspace_abort')
+  await fixture.respond(gate.id, { decision: 'reject' })
+  unwrap(await fixture.coordinator.interventions.inject(run, { principal: alice, to: 'solve', text: 'Begin.' }))
+  expect((await fixture.over(run)).state).toBe('done')
+  const asked = await fixture.entries(run, 'gate_triggered')
+  expect(asked.map(({ body }) => body)).toMatchObject([
+    { gate_type: 'envelope_delivery' },
+    { gate_type: 'workspace_abort' },
+  ])
+})
+
 test('a rejected workspace is not asked for again', async () => {
   const fixture = await Fixture.open({ one: writes('1', 'x') })
   const run = await fixture.solve(solo('gates: { task_approval: { on: false }, workspace_create: { on: true } }\n'))
   const gate = await gateOf(fixture, run, 'workspace_create')
+  expect(gate.facts).toEqual([
+    { label: 'agent', text: 'one' },
+    { label: 'runs', text: 'scripted one' },
+    { label: 'prompt', text: 'Do it.' },
+    { label: 'files', text: 'any may be changed' },
+    { label: 'attempt', text: '1 of 2' },
+  ])
   await fixture.respond(gate.id, { decision: 'reject', reason: 'No room.' })
   const view = await fixture.over(run)
   expect(view.tasks).toMatchObject([{ state: 'cancelled', note: 'Not done: alice did not approve it: No room.' }])
@@ -250,6 +309,14 @@ test('a letter is changed on its way', async () => {
   const fixture = await Fixture.open({ one: noting(told) })
   const run = await fixture.solve(solo('gates: { task_approval: { on: false }, envelope_delivery: { on: true } }\n'))
   const gate = await gateOf(fixture, run, 'envelope_delivery')
+  expect(unwrap(await fixture.coordinator.views.view(run)).asks_before).toEqual(['envelope_delivery'])
+  expect(unwrap(await fixture.coordinator.views.view(run)).tasks[0]?.state).toBe('gated')
+  expect(gate.facts).toMatchObject([
+    { label: 'from', text: 'the coordinator' },
+    { label: 'to', text: 'one' },
+    { label: 'kind', text: 'directive' },
+    { label: 'text', text: 'Do it.' },
+  ])
   const payload = { format: 'text', content: 'Something else.', attachments: [] }
   await fixture.respond(gate.id, { decision: 'modify', changes: { payload } })
   expect((await fixture.over(run)).state).toBe('done')
@@ -354,28 +421,71 @@ test('a budget of the run that is used up stops the next task before it is dispa
   const view = await fixture.over(run)
   expect(view.state).toBe('failed')
   expect(second).toEqual([])
+  await fixture.restart()
+  expect(unwrap(await fixture.coordinator.budgets.list(run))).toMatchObject([{ task: 'run', limit: 1000, used: 1000 }])
   expect(view.tasks[1]).toMatchObject({ state: 'cancelled', note: 'The budget of the run is used up: tokens.' })
   expect(await fixture.entries(run, 'workspace_created')).toHaveLength(2)
 })
 
-test('a turn that goes over its budget is ended, and attempts share what the task has', async () => {
-  let turns = 0
+test.each([
+  ['while it works', aborted],
+  ['with its last words', () => Promise.resolve('done')],
+])(
+  'a turn that goes over its budget %s is ended, its work kept, and attempts share what the task has',
+  async (_when, end) => {
+    let turns = 0
+    const fixture = await Fixture.open({
+      one: async (input, emit) => {
+        turns++
+        put(input.folder!, 'part.txt', 'a part')
+        emit({ type: 'usage', usage: { tokensIn: 5000, tokensOut: 0 } } as never)
+        return end(input)
+      },
+    })
+    const run = await fixture.solve(
+      `${planned('{ id: a, agent: one, prompt: Work., budget: { tokens: 3000 } }')}limits: { attempts: 5 }\n`,
+    )
+    const view = await fixture.over(run)
+    expect(view.state).toBe('failed')
+    expect(turns).toBe(1)
+    expect(view.tasks[0]?.note).toContain('Its budget is used up: 5,000 of 3,000 tokens.')
+    expect(view.usage).toMatchObject({ turns: 1, tokens_in: 5000 })
+    expect(view.tasks[0]?.salvage).toMatchObject({ files: ['part.txt'] })
+    expect(await fixture.entries(run, 'budget_exceeded')).toHaveLength(1)
+    expect(await fixture.entries(run, 'budget_warning')).toHaveLength(1)
+  },
+)
+
+test('work that a person or its time ends shows its turn and what that used', async () => {
   const fixture = await Fixture.open({
-    one: async (_input, emit) => {
-      turns++
-      emit({ type: 'usage', usage: { tokensIn: 5000, tokensOut: 0 } } as never)
-      return 'too much'
+    one: (input, emit) => {
+      emit({ type: 'usage', usage: { tokensIn: 700, tokensOut: 20, usd: 0.5 } } as never)
+      return aborted(input)
     },
   })
-  const run = await fixture.solve(
-    `${planned('{ id: a, agent: one, prompt: Work., budget: { tokens: 3000 } }')}limits: { attempts: 5 }\n`,
-  )
-  const view = await fixture.over(run)
-  expect(view.state).toBe('failed')
-  expect(turns).toBe(1)
-  expect(view.tasks[0]?.note).toContain('It went over its budget')
-  expect(await fixture.entries(run, 'budget_exceeded')).toHaveLength(1)
-  expect(await fixture.entries(run, 'budget_warning')).toHaveLength(1)
+  const task = '{ id: a, agent: one, prompt: Work. }'
+  for (const ended of [{ task: 'a' }, {}, undefined]) {
+    const limits = `limits: { attempts: 1${ended ? '' : ', timeout: 3s'} }\n`
+    const run = await fixture.solve(`${planned(task)}${limits}`)
+    await fixture.until(run, ({ usage }) => usage.tokens_in === 700)
+    if (ended) await fixture.abort(run, { ...ended, reason: 'enough' })
+    const { usage } = await fixture.over(run)
+    expect(usage).toMatchObject({ turns: 1, tokens_in: 700, tokens_out: 20, usd: 0.5 })
+  }
+})
+
+test('a run that goes over its budget shows what all its turns used, that of the last one too', async () => {
+  const fixture = await Fixture.open({
+    one: async (_input, emit) => {
+      emit({ type: 'usage', usage: { usd: 1.23 } } as never)
+      return 'done'
+    },
+  })
+  const tasks = ['{ id: a, agent: one, prompt: x }', '{ id: b, agent: one, prompt: x, needs: [a] }']
+  const run = await fixture.solve(`${planned(...tasks)}limits: { attempts: 1, budget: { cost: 2 } }\n`)
+  const { state, usage, tasks: done } = await fixture.over(run)
+  expect([state, usage.turns, usage.usd]).toEqual(['failed', 2, 2.46])
+  expect(done.map(task => task.usage.usd)).toEqual([1.23, 1.23])
 })
 
 test('a higher budget lets the work go on, under the name of whoever gave it', async () => {
@@ -402,26 +512,34 @@ test('a higher budget lets the work go on, under the name of whoever gave it', a
 test('suspended work stands still, over a restart as well, and goes on when it is resumed', async () => {
   const signals: AbortSignal[] = []
   const fixture = await Fixture.open({
-    one: async input => {
+    one: async (input, emit) => {
       signals.push(input.signal)
-      if (signals.length === 1) await aborted(input)
+      emit({ type: 'usage', usage: { usd: 0.5 } } as never)
+      if (signals.length < 3) await aborted(input)
       put(input.folder!, 'a.txt', 'x')
       return 'done'
     },
   })
   const run = await fixture.solve(solo())
-  await fixture.until(run, ({ usage }) => usage.turns === 1)
-  unwrap(await fixture.coordinator.interventions.suspend(run, { principal: alice, reason: 'lunch', task: 'solve' }))
-  await fixture.until(run, ({ tasks }) => tasks[0]?.state === 'suspended')
+  const suspend = async (turns: number) => {
+    await fixture.until(run, ({ usage }) => usage.usd === turns / 2)
+    // By its title as well, which is what the tree shows.
+    unwrap(await fixture.coordinator.interventions.suspend(run, { principal: alice, reason: 'lunch', task: 'Do it.' }))
+    const { usage } = await fixture.until(run, ({ tasks }) => tasks[0]?.state === 'suspended')
+    expect(usage).toMatchObject({ turns, usd: turns / 2 })
+  }
+  await suspend(1)
+  unwrap(await fixture.coordinator.interventions.resume(run, { principal: alice }))
+  await suspend(2)
   expect(signals[0]?.aborted).toBe(true)
   await fixture.restart()
   expect(unwrap(await fixture.coordinator.views.view(run)).tasks).toMatchObject([
     { state: 'suspended', note: 'Suspended by alice.' },
   ])
-  expect(signals).toHaveLength(1)
+  expect(signals).toHaveLength(2)
   unwrap(await fixture.coordinator.interventions.resume(run, { principal: alice }))
   expect((await fixture.over(run)).state).toBe('done')
-  expect(signals).toHaveLength(2)
+  expect(signals).toHaveLength(3)
 })
 
 test('work that waits for an answer is suspended, resumed and answered', async () => {

@@ -1,6 +1,6 @@
 // What people do to work in progress: write to agents, pause it, end it. The kernel's user handle checks and records
 // every act; what the coordinator must know becomes mail.
-import { ok, type Result, type RunId, refuse } from '@parley/core'
+import { ok, type Result, type RunId, refuse, type WorkspaceId } from '@parley/core'
 import type { RunHandle } from '@parley/kernel'
 import { isTerminal } from '@parley/trail/events'
 import { isOfTrail } from '../machine/machine.ts'
@@ -73,6 +73,8 @@ export class Interventions extends Acts {
       // The act itself carries no reason: the coordinator is told it, first, since the run may end with the act.
       const told = await this.tell(principal, run, { parley: 'abort', task, reason })
       if (!told.ok && isOfTrail(told.error.code)) return told
+      // Whoever may not is refused, on record, by the act.
+      if (!this.denied(principal, each, ['abort_own', 'abort_any'])) await this.#endTurns(run, reason, each.id)
       return user.abort(run, each.id)
     })
   }
@@ -86,7 +88,12 @@ export class Interventions extends Acts {
     // matter.
     if (!told.ok && (told.error.code === 'permission_denied' || isOfTrail(told.error.code))) return told
     log('info', `${principal.id} ends ${run}: ${reason}`, { run })
+    await this.#endTurns(run, reason)
     return handle.value.stop()
+  }
+
+  async #endTurns(run: RunId, reason: string, of?: WorkspaceId): Promise<void> {
+    await this.host.drivers.get(run)?.endTurns(`Somebody ended it: ${reason}`, of)
   }
 
   async #finish(

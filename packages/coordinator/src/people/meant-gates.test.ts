@@ -54,6 +54,17 @@ test('ids of one moment are told apart by their ends, and one that fits several 
   expect(found([...plan, run], '01m7fsz83wkkhydyabcd')).toBe('ambiguous')
 })
 
+test('what could be meant is named with its run, where several wait', () => {
+  const plans = [one, two].map((run, index) => ({ ...gate(run, 'a'), intent: `Intent ${index}` }))
+  expect(meantGates(plans, undefined, 'gate')).toMatchObject({
+    error: {
+      message:
+        '2 things are waiting for an answer; name one of them, or its run for a whole plan. Nothing was answered.',
+      details: { questions: [`a? (${one}: Intent 0)`, `a? (${two}: Intent 1)`] },
+    },
+  })
+})
+
 test('everything that waits in a run is meant where that is asked for', () => {
   const mixed = [gate(one, 'a'), gate(one, 'merge', 'integration'), gate(two, 'c'), gate(one, 'q', 'escalation')]
   const all = (name?: string) => {

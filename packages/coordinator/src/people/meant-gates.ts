@@ -1,6 +1,7 @@
 // Which gate or question a person means by a name, or by none: the one place that decides it.
 import { meantIds, ok, type Result, refuse } from '@parley/core'
 import { coordinatorLimits } from '../limits.ts'
+import { shorten } from '../team/words.ts'
 import type { GateView } from '../view/people-view.ts'
 
 type Meant = readonly [GateView, ...GateView[]]
@@ -60,7 +61,15 @@ function ambiguous(name: string | undefined, fitting: Meant) {
       ? `${fitting.length} things are waiting for an answer`
       : `'${name}' matches ${fitting.length} things that are waiting`
   const named = fitting.slice(0, coordinatorLimits.candidates)
-  return refuse('ambiguous', `${what}; name one of them. Nothing was answered.`, {
-    details: { gates: named.map(({ id }) => id), questions: named.map(({ question }) => question) },
+  const whole = named.some(({ type }) => type === 'task_approval') ? ', or its run for a whole plan' : ''
+  return refuse('ambiguous', `${what}; name one of them${whole}. Nothing was answered.`, {
+    details: { gates: named.map(({ id }) => id), questions: named.map(each => questionIn(each, fitting)) },
   })
+}
+
+/** With what its run is for, where several runs wait. */
+function questionIn({ question, run, intent }: GateView, all: Meant): string {
+  return intent !== undefined && all.some(each => each.run !== run)
+    ? `${question} (${run}: ${shorten(intent.replaceAll(/\s+/g, ' '), coordinatorLimits.activityLength)})`
+    : question
 }

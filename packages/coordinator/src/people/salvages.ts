@@ -49,9 +49,12 @@ export class Salvages extends Acts {
   }
 
   async left(run: RunId, which: Which): Promise<Result<LeftView>> {
-    return this.#withLeft(run, which, async ({ projection, folders, work, checkpoint }) =>
-      ok(await leftView(projection, folders, work, checkpoint)),
-    )
+    return this.#withLeft(run, which, async left => {
+      const { projection, folders, work, checkpoint } = left
+      // What was let go is still there for a while, and can be looked at.
+      const taken = await takenOver(which.task, left)
+      return taken ?? ok(await leftView(projection, folders, work, checkpoint))
+    })
   }
 
   /** A person's judgement of it. Answers where it stands then. */
@@ -60,9 +63,9 @@ export class Salvages extends Acts {
       const { work, projection } = left
       const { task, principal } = judged
       if (work.salvage?.open) return refuse('invalid_state', `What ${task} left is being judged already.`)
-      if (work.salvage?.merged !== undefined)
-        return refuse('invalid_state', `What ${task} left was taken over already.`)
-      const refused = this.denied(principal, work, ['approve_integration', 'approve_integration_any'])
+      const refused =
+        (await takenOver(task, left)) ??
+        this.denied(principal, work, ['approve_integration', 'approve_integration_any'])
       if (refused) return refused
       return projection.over ? this.#decideEnded(run, judged, left) : this.#tell(run, judged, left)
     })
@@ -87,9 +90,8 @@ export class Salvages extends Acts {
     const { principal, take, task } = judged
     const { projection, folders, work, checkpoint } = left
     const commit = checkpoint.commit!
-    const stand = await folders.standOfKept({ name: work.id, commit })
-    if (stand === 'merged') return refuse('invalid_state', `What ${task} left was taken over already.`)
-    if (stand === 'gone') return refuse('nothing_to_salvage', `What ${task} left was let go or cleaned up.`)
+    if ((await standOf(left)) === 'gone')
+      return refuse('nothing_to_salvage', `What ${task} left was let go or cleaned up.`)
     const draft = take ? await folders.draft(commit) : undefined
     if (draft && !draft.ok) return draft
     if (draft && draft.value.conflicts.length > 0) return conflicting(task, commit, draft.value.conflicts)
@@ -129,12 +131,22 @@ export class Salvages extends Acts {
   }
 }
 
+/** During the run or after its end. */
+async function takenOver(task: string, left: Left) {
+  const merged = left.work.salvage?.merged !== undefined || (left.projection.over && (await standOf(left)) === 'merged')
+  return merged ? refuse('invalid_state', `What ${task} left was taken over already.`) : undefined
+}
+
+function standOf({ folders, work, checkpoint }: Left) {
+  return folders.standOfKept({ name: work.id, commit: checkpoint.commit! })
+}
+
 /** What is meant of what was left: of a task, of a workspace, or one checkpoint. */
 function leftAt(
   projection: RunProjection,
   { task: text, checkpoint }: Which,
 ): Result<Pick<Left, 'work' | 'checkpoint'>> {
-  const task = projection.task(text)
+  const task = projection.taskMeant(text)
   const workspaces = [...projection.workspaces.values()]
   const named = workspaces.find(each => each.id === (text as string))
   const holder = workspaces.find(each => each.checkpoints.some(({ id }) => id === checkpoint))

@@ -6,7 +6,7 @@ import type { PlannedTask } from '../team/team.ts'
 import { SETUP_FAILED } from '../turn/ready-folder.ts'
 import { failureText } from '../view/failure-text.ts'
 import { allowance, type LiveTurn, spentText } from './spending.ts'
-import { lostAttempts } from './task-agent.ts'
+import { isWantedAgain, lostAttempts } from './task-agent.ts'
 
 /** Decisions after which nobody tries again: a person's, or a judge's that the work cannot be used. */
 const LAST_WORDS = new Set(['rejected', 'gate_rejected_by_human', 'aborted_by_human', 'escalation_timeout'])
@@ -40,9 +40,11 @@ export function whyFinal(
   const again = breakers && repeated(task, projection, breakers, attempt => failureText(attempt, projection))
   if (again !== undefined) return again
   const { spent } = allowance(projection, planned, task, live)
-  if (spent) return `${failure} ${spentText(spent)}`
+  // Going over a budget is told with its amounts already.
+  if (spent) return newest?.exceeded ? failure : `${failure} ${spentText(spent)}`
   if (newest?.trigger === 'agent_failed' && NOT_TAKEN.has(newest.checkpoints.at(-1)?.turn?.error ?? '')) return failure
   if (isEnding(projection, planned.id)) return failure
+  if (newest && isWantedAgain(projection, newest)) return undefined
   const counted = task.attempts.length - Math.min(lostAttempts(projection, task), planned.attempts)
   const over = counted >= planned.attempts || LAST_WORDS.has(newest?.trigger ?? '')
   return over ? failure : undefined

@@ -136,9 +136,14 @@ export class Integrator {
     }
   }
 
-  /** A person did not let its directive reach it: it would wait for ever. */
+  /** Its directive was not let through: it would wait for ever. */
   #turnedAway({ id }: ProjectedWorkspace): boolean {
-    return this.#host.projection.highway.ended('envelope_delivery', id)?.action === 'reject'
+    return this.#host.projection.highway.ended('envelope_delivery', id)?.action === 'reject' && !this.#isSpared(id)
+  }
+
+  /** A person wanted it to go on: asking again would be asked again for ever. */
+  #isSpared(id: WorkspaceId): boolean {
+    return this.#host.projection.highway.ended('workspace_abort', id)?.action === 'reject'
   }
 
   async #createJudge(kind: 'check' | 'review', work: ProjectedWorkspace, task: PlannedTask): Promise<void> {
@@ -213,7 +218,7 @@ export class Integrator {
       const { times, open } = projection.highway.delegated(id)
       if (!open) continue
       const most = facts.team.limits.breakers.noProgress || Number.POSITIVE_INFINITY
-      if (times > most) await ask(handle.abort(id))
+      if (times > most && !this.#isSpared(id)) await ask(handle.abort(id))
       else await ask(handle.feedback(id, { format: 'text', content: NOBODY }))
     }
   }

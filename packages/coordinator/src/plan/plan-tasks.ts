@@ -1,8 +1,8 @@
 // The tasks of one integrator as the trail has them: what is settled, their results, what failed work left, and what
 // can be dispatched next. Changes nothing.
 import type { TaskId } from '@parley/core'
+import type { Integrator } from '@parley/kernel'
 import { coordinatorLimits } from '../limits.ts'
-import type { IntegratorHandle } from '../merge/merging.ts'
 import { leftOf, type SalvageStand, standOf, targetOf } from '../merge/salvaging.ts'
 import type { ProjectedTask, ProjectedWorkspace } from '../projection/projected.ts'
 import type { PlannedTask } from '../team/team.ts'
@@ -13,7 +13,7 @@ import type { IntegratorHost } from './integrator.ts'
 import { agentFor } from './task-agent.ts'
 
 export interface IntegratorOptions {
-  readonly handle: IntegratorHandle
+  readonly handle: Integrator
   readonly plan: readonly PlannedTask[]
   /** Of a delegate: its workspace and the task that it executes. */
   readonly delegate?: { readonly workspace: ProjectedWorkspace; readonly task: TaskId; readonly prompt: string }

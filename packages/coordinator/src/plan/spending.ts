@@ -1,6 +1,7 @@
 // What tasks and runs have used, and what is left for the next workspace: a task's budget holds for all attempts,
 // checks, reviews and merges together, the run's for everything (W-BUDGET-02).
-import type { BudgetDimension } from '@parley/trail/events'
+import { durationText, sizeText } from '@parley/core'
+import { BUDGET_DIMENSIONS, type BudgetDimension } from '@parley/trail/events'
 import type { ProjectedTask, ProjectedWorkspace, TurnRecord } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import type { Limits } from '../team/budget-fields.ts'
@@ -108,6 +109,32 @@ const WORDS: { readonly [Name in BudgetDimension]: string } = {
   checkpoint_limit: 'checkpoints',
   trail_limit: 'trail',
   bandwidth_limit: 'mail',
+}
+
+/** `Its budget is used up: $2.47 of $2.00.` */
+export function overBudgetText({ dimension, consumed, limit }: NonNullable<ProjectedWorkspace['exceeded']>): string {
+  const amount = AMOUNTS[dimension]
+  const unit = dimension === 'cost_limit' ? '' : dimension === 'token_limit' ? ' tokens' : ` of ${WORDS[dimension]}`
+  return `Its budget is used up: ${amount(consumed)} of ${amount(limit)}${unit}.`
+}
+
+const AMOUNTS: { readonly [Name in BudgetDimension]: (amount: number) => string } = {
+  token_limit: amount => amount.toLocaleString('en'),
+  cost_limit: amount => `$${amount.toFixed(2)}`,
+  compute_timeout: durationText,
+  wall_time_limit: durationText,
+  context_limit: amount => amount.toLocaleString('en'),
+  checkpoint_limit: sizeText,
+  trail_limit: sizeText,
+  bandwidth_limit: sizeText,
+}
+
+/** `working time 30 min, cost $5.00`. */
+export function limitsText(limits: Limits): string {
+  return BUDGET_DIMENSIONS.flatMap(dimension => {
+    const limit = limits[dimension]
+    return limit === undefined ? [] : [`${WORDS[dimension]} ${AMOUNTS[dimension](limit)}`]
+  }).join(', ')
 }
 
 export function spentText({ dimension, of }: NonNullable<Allowance['spent']>): string {

@@ -19,9 +19,16 @@ export function nextFallback({ facts, migrations }: ProjectedWorkspace, planned:
   return chain?.find(agent => !tried.has(agent))
 }
 
-/** Attempts that ended because nobody could take them over: no fault of the work, so that they are not counted. */
+/** Attempts that are not counted: nobody could take them over, or a person wants the task done once more. */
 export function lostAttempts(projection: RunProjection, task: ProjectedTask): number {
-  return task.attempts.filter(id => projection.workspaces.get(id)?.trigger === 'migration_error').length
+  const attempts = task.attempts.flatMap(id => projection.workspaces.get(id) ?? [])
+  return attempts.filter(each => each.trigger === 'migration_error' || isWantedAgain(projection, each)).length
+}
+
+/** Whether a person rejected it at its merge and wants its task done once more. */
+export function isWantedAgain({ controls }: RunProjection, { id, trigger }: ProjectedWorkspace): boolean {
+  if (trigger !== 'gate_rejected_by_human') return false
+  return controls.some(each => each.kind === 'again' && each.workspace === (id as string))
 }
 
 /** What such an attempt had kept, from which the next one goes on. */

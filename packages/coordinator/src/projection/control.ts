@@ -1,7 +1,7 @@
 // What people tell the coordinator of a run: mail into the root under their name (W-HWY-17). JSON of ours is for the
 // coordinator itself; the rest is guidance for all agents.
 import { compile, type EnvelopeId, type Static, type Timestamp, Type } from '@parley/core'
-import type { EnvelopeRecord, PayloadDraft } from '@parley/kernel'
+import type { EnvelopeRecord } from '@parley/kernel'
 import { BUDGET_DIMENSIONS } from '@parley/trail/events'
 import type { TeamAgent } from '../team/team.ts'
 
@@ -30,6 +30,8 @@ const MessageSchema = Type.Union([
     checkpoint: Type.Optional(Type.String()),
     reason: Type.Optional(Type.String()),
   }),
+  /** Work that is not merged as it is: its task is done once more, whatever attempts it has left. */
+  Type.Object({ parley: Type.Literal('again'), workspace: Type.String() }),
   Type.Object({
     parley: Type.Literal('budget'),
     /** Undefined: the whole run. */
@@ -48,7 +50,7 @@ export type Control = { readonly envelope: EnvelopeId; readonly by: string; read
   | { readonly kind: 'guidance'; readonly text: string }
 )
 
-export function controlPayload(control: ControlMessage): PayloadDraft {
+export function controlPayload(control: ControlMessage): { readonly format: 'json'; readonly content: string } {
   return { format: 'json', content: JSON.stringify(control) }
 }
 

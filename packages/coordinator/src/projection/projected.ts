@@ -1,6 +1,6 @@
 // What is known of the workspaces and tasks of a run: the parts of its projection.
-import type { AgentSession, CheckpointId, MachineCode, ObjectId, TaskId, Timestamp, WorkspaceId } from '@parley/core'
-import type { IntegrationStrategy, TaskStatus, WorkspaceState } from '@parley/trail/events'
+import type { CheckpointId, MachineCode, ObjectId, TaskId, Timestamp, TurnResult, WorkspaceId } from '@parley/core'
+import type { BudgetDimension, IntegrationStrategy, TaskStatus, WorkspaceState } from '@parley/trail/events'
 import type { Verdict } from '../merge/verdict.ts'
 import type { WorkspaceFacts } from '../run/facts.ts'
 
@@ -25,7 +25,7 @@ export interface TurnRecord {
   /** The code of what it failed of. */
   readonly error?: string
   /** The conversation of its agent, and whether it went on with one. */
-  readonly session?: AgentSession
+  readonly session?: NonNullable<TurnResult['session']>
 }
 
 /** What was run in a folder before its first turn. */
@@ -48,6 +48,9 @@ export interface WorkPayload {
 
 export interface ProjectedCheckpoint {
   readonly id: CheckpointId
+  readonly at: Timestamp
+  /** Who made it: others may take the workspace over later. */
+  readonly agent: string
   readonly final: boolean
   readonly text: string
   readonly files: readonly string[]
@@ -117,6 +120,8 @@ export interface ProjectedWorkspace {
   reason?: string | undefined
   decidedBy?: string | undefined
   readonly checkpoints: ProjectedCheckpoint[]
+  /** What set up its folder, if anything did. */
+  setup?: SetupRecord
   /** A turn was begun since the last checkpoint that says what one came to. */
   turnOpen: boolean
   /** Files that it changed without being allowed to, and what else was not taken over. */
@@ -130,7 +135,7 @@ export interface ProjectedWorkspace {
   /** While it runs. */
   termination?: ProjectedTermination | undefined
   salvage?: ProjectedSalvage | undefined
-  exceeded?: string | undefined
+  exceeded?: { readonly dimension: BudgetDimension; readonly consumed: number; readonly limit: number } | undefined
   /** What the run measured of it; known while the run is at work. */
   metered?: { readonly tokens: number; readonly cost: number }
 }

@@ -59,6 +59,12 @@ export class RunProjection {
     return found
   }
 
+  /** The task that a person means: by its name, or by its title if only one has that. */
+  taskMeant(text: string): ProjectedTask | undefined {
+    const titled = [...this.plan.values()].filter(({ title }) => title === text)
+    return this.task(text) ?? (titled.length === 1 ? this.task(titled[0]!.id) : undefined)
+  }
+
   /** The first task of that name, whose id agents know: a team that is tried again plans its tasks anew. */
   firstTask(name: string): ProjectedTask | undefined {
     return [...this.tasks.values()].find(task => task.name === name)
@@ -165,7 +171,8 @@ const FOLDS: Folds = {
   }),
 
   budget_exceeded: inWorkspace((workspace, body) => {
-    workspace.exceeded = body.budget_dimension
+    const { budget_dimension: dimension, consumed, limit } = body
+    workspace.exceeded = { dimension, consumed, limit }
   }),
 
   /** An agent says why it fails or waits in its signal, before the change of state. */
@@ -177,16 +184,21 @@ const FOLDS: Folds = {
     if (type === 'started') workspace.turnOpen = true
   },
 
-  async checkpoint_created(projection, body, _entry, load) {
+  async checkpoint_created(projection, body, entry, load) {
     const workspace = projection.workspaces.get(body.workspace as WorkspaceId)
     const record = (await load(body.checkpoint_id as ObjectId)) as CheckpointRecord | undefined
     if (!workspace || !record) return
     const payload = record.payload as CheckpointRecord['payload'] & WorkPayload
     const { content, files_changed, outside_links = [], commit, verdict, turn, setup } = payload
-    if (setup) return
+    if (setup) {
+      workspace.setup = setup
+      return
+    }
     if (turn && turn.outcome !== 'kept') workspace.turnOpen = false
     workspace.checkpoints.push({
       id: record.id,
+      at: entry.timestamp,
+      agent: workspace.facts?.agent ?? '',
       final: record.status === 'final',
       // Others are told and shown its end; all of it stays on record.
       text: tail(content),

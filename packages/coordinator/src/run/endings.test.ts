@@ -1,10 +1,11 @@
 // Ends at awkward moments: nothing hangs, nothing starts afterwards, and everybody hears of it.
 import { getEventListeners } from 'node:events'
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
 import type { AgentVerbs } from '../contract.ts'
-import { aborted, Fixture, hanging, planned, put, refusal, solo } from '../testing/fixture.ts'
+import { aborted, Fixture, hanging, planned, put, refusal, solo, writes } from '../testing/fixture.ts'
 
 const one = solo('one')
 
@@ -167,4 +168,32 @@ test('a door that an agent has kept is shut when its turn is over', async () => 
   await fixture.finished(one)
   for (const late of [door!.block('late'), door!.checkpoint('late'), door!.inbox()])
     expect(await late).toMatchObject(refusal('permission_denied'))
+})
+
+test('work that a person ends while it is judged says who ended it and why, not what has passed', async () => {
+  const { script, begun } = hanging()
+  const fixture = await Fixture.open({ one: writes('made'), critic: script })
+  const run = await fixture.solve(
+    planned('{ id: a, agent: one, prompt: x, check: [echo, fine], review: { by: critic } }'),
+  )
+  await begun
+  await fixture.abort(run, { reason: 'Not needed' })
+  const { tasks } = await fixture.over(run)
+  expect(tasks[0]).toMatchObject({ state: 'failed', note: 'alice ended it: Not needed' })
+})
+
+test('a run has ended, and its result is known, although its folder cannot be put in order', async () => {
+  const fixture = await Fixture.open({
+    one: input => {
+      const mark = join(fixture.profile, 'runs', input.run, 'open')
+      rmSync(mark)
+      mkdirSync(mark)
+      return writes('made')(input)
+    },
+  })
+  const view = await fixture.finished(one)
+  expect(view).toMatchObject({ state: 'done', result: { branch: expect.any(String) } })
+  const said = () => fixture.logged.some(line => line.includes('is not in order yet'))
+  await expect.poll(said, { timeout: 20_000 }).toBe(true)
+  rmdirSync(join(fixture.profile, 'runs', view.run, 'open'))
 })

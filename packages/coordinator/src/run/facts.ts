@@ -1,5 +1,6 @@
 // What a run and a workspace are about, as their context objects keep it: all that a restart needs.
 import type { TurnContextPart } from '@parley/core'
+import type { GateType } from '@parley/trail/events'
 import type { ProjectFacts } from '../folder/model.ts'
 import type { PlannedTask, Team } from '../team/team.ts'
 
@@ -12,6 +13,8 @@ export interface RunFacts {
   readonly origin: string
   /** `given`: the principal approves the tasks of the plan with the request itself. */
   readonly approval: 'ask' | 'given'
+  /** What a person is asked before, on the way. */
+  readonly gates?: readonly GateType[]
   /** How long questions of agents wait, null without end, and what happens then. */
   readonly questions: { readonly timeout: number | null; readonly fallback: string }
   /** Globs under `carry` that name no ignored file of the project. */

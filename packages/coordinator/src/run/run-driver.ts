@@ -13,6 +13,8 @@ import type { ProjectedWorkspace } from '../projection/projected.ts'
 import { type RunProjection, waitsForPerson } from '../projection/run-projection.ts'
 import type { TurnDriver } from '../turn/turn-driver.ts'
 import { TurnDrivers } from '../turn/turn-drivers.ts'
+import { gateViews } from '../view/gate-view.ts'
+import type { GateView } from '../view/people-view.ts'
 import type { CutOff } from '../view/run-records.ts'
 import { placed, resultAt } from '../view/run-result.ts'
 import { type Live, runView } from '../view/to-view.ts'
@@ -53,7 +55,7 @@ export class RunDriver {
     this.projection = projection
     const work = { ...options, projection, changed: this.#changed, poke: () => void this.poke() }
     this.#handovers = new Handovers(work)
-    this.#time = new RunTime(work)
+    this.#time = new RunTime(work, reason => this.endTurns(reason))
     this.#drivers = new TurnDrivers(work, (workspace, to, reason) => this.#handovers.want(workspace, to, reason))
     this.#integratorHost = {
       ...work,
@@ -65,6 +67,10 @@ export class RunDriver {
 
   get view(): RunView {
     return runView(this.#run.id, this.projection, this.#live)
+  }
+
+  get gates(): readonly GateView[] {
+    return gateViews(this.#run.id, this.projection, this.#live.asks)
   }
 
   get principal(): string {
@@ -100,11 +106,17 @@ export class RunDriver {
   readonly #live: Live = {
     activity: workspace => this.#drivers.get(workspace)?.activity,
     turn: workspace => this.#drivers.get(workspace)?.turn,
+    asks: workspace => this.#drivers.get(workspace)?.isAsking === true,
     result: () => this.#result,
   }
 
   driver(workspace: WorkspaceId): TurnDriver | undefined {
     return this.#drivers.get(workspace)
+  }
+
+  /** Before work is ended: what its turns used must be on record by then. */
+  endTurns(reason: string, of?: WorkspaceId): Promise<void> {
+    return this.#drivers.endTurns(reason, of)
   }
 
   async migrate(workspace: ProjectedWorkspace, to: string, reason: string): Promise<Result<{ to: string }>> {

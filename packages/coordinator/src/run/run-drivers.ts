@@ -1,12 +1,13 @@
 // The drivers of all runs at work, from the start of a run, or of the node, to its end. Resumes runs that a stop
 // interrupted, and cleans up after those that are over.
 import { endMarked } from '@parley/agents'
-import { asParleyError, ParleyError, type RunId, unwrap, type WorkspaceId } from '@parley/core'
+import { asParleyError, err, ok, ParleyError, type Result, type RunId, unwrap, type WorkspaceId } from '@parley/core'
 import type { RunHandle } from '@parley/kernel'
 import type { Coordinator } from '../coordinator.ts'
 import type { RunFolders } from '../folder/run-folders.ts'
 import { coordinatorDefaults } from '../limits.ts'
 import { machineLimits } from '../machine/limits.ts'
+import type { RunProjection } from '../projection/run-projection.ts'
 import { Identities, liveAgents } from '../turn/identities.ts'
 import { Semaphore } from '../turn/semaphore.ts'
 import { turnToken } from '../turn/token.ts'
@@ -114,12 +115,26 @@ export class RunDrivers {
   }
 
   #ended(run: RunId, driver: RunDriver, tidy: boolean): void {
-    const { homes, adapters } = this.#host
     this.#told.views.keep(run, driver)
+    this.#told.listeners.forget(run)
     this.#told.records.keep(run, driver.cutOff)
     this.#drivers.delete(run)
-    if (tidy) homes.settle(run, driver.projection)
-    void adapters.close(run)
+    if (tidy) void this.during(this.#settle(run, driver.projection))
+    void this.#host.adapters.close(run)
+  }
+
+  /** Whoever waits for the end of the run does not wait for this, and what fails now is done by the next start. */
+  async #settle(run: RunId, projection: RunProjection): Promise<void> {
+    const { homes, machine, stopping, log } = this.#host
+    const attempt = async (): Promise<Result<void>> => {
+      try {
+        return ok(homes.settle(run, projection))
+      } catch (cause) {
+        return err(new ParleyError('folder_failed', asParleyError(cause).message, { cause }))
+      }
+    }
+    const settled = await machine.through(attempt, [homes.home(run)], stopping)
+    if (!settled.ok) log('warn', `the folder of ${run} is not in order yet: ${settled.error.message}`)
   }
 
   async #resume(id: RunId, troubles = NONE): Promise<void> {

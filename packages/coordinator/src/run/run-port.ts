@@ -6,7 +6,7 @@ import {
   ParleyError,
   type Principal,
   type Result,
-  type RunEvent,
+  type RunEntry,
   type RunId,
   type RunPage,
   type RunPort,
@@ -154,8 +154,8 @@ function isEnd({ event_type, body }: Entry, root: string): boolean {
   return workspace_id === root && isTerminal(to_state)
 }
 
-function eventOf({ seq, id, timestamp, event_type, body }: Entry): RunEvent {
-  return { seq, id, timestamp, type: event_type, body: body as RunEvent['body'] }
+function eventOf({ seq, id, timestamp, event_type, body }: Entry): RunEntry {
+  return { seq, id, timestamp, type: event_type, body: body as RunEntry['body'] }
 }
 
 function stopping(cursor: number): ParleyError {

@@ -13,6 +13,7 @@ import {
   unwrap,
 } from '@parley/core'
 import { expandHighway } from '@parley/kernel'
+import { GATE_TYPES } from '@parley/trail/events'
 import type { RunSetup } from '../contract.ts'
 import type { Coordinator } from '../coordinator.ts'
 import { RunFolders } from '../folder/run-folders.ts'
@@ -119,7 +120,7 @@ export class RunStarts {
     const carried = [team, ...Object.values(team.agents)].flatMap(({ carry = [] }) => carry)
     const uncarried = carried.length > 0 ? await folders.value.uncarried([...new Set(carried)]) : ok([])
     const highway = highwayFor(setup, gates, known.value.approves)
-    const { escalation } = unwrap(expandHighway(highway))
+    const { escalation, gates: opened } = unwrap(expandHighway(highway))
     const facts: RunFacts = {
       intent,
       team,
@@ -128,6 +129,7 @@ export class RunStarts {
       principal: principal.id,
       origin,
       approval: approved ? 'given' : 'ask',
+      gates: GATE_TYPES.filter(type => opened[type].on),
       questions: { timeout: escalation.timeout, fallback: escalation.fallback },
       ...(uncarried.ok && uncarried.value.length > 0 && { uncarried: uncarried.value }),
       ...given({ parent, context: told?.length ? told : undefined, stored, key: key?.text }),

@@ -17,13 +17,15 @@ import type { RunAtWork } from './run-parts.ts'
 
 export class RunTime {
   readonly #options: RunAtWork
+  readonly #endTurns: (reason: string) => Promise<void>
   #limit: CancelTimer | undefined
   #late = false
   /** Until its agents are asked to finish, and then until its end. */
   #grace: CancelTimer | undefined
 
-  constructor(options: RunAtWork) {
+  constructor(options: RunAtWork, endTurns: (reason: string) => Promise<void>) {
     this.#options = options
+    this.#endTurns = endTurns
   }
 
   /** Whether it took longer than its limit, and was ended for that. */
@@ -32,6 +34,7 @@ export class RunTime {
     if (!this.#late) return false
     const { run, log } = this.#options
     log('warn', `the run ${run.id} took longer than its limit and is ended`)
+    await this.#endTurns('The run took longer than its limit.')
     unwrap(await run.stop())
     return true
   }
@@ -58,6 +61,7 @@ export class RunTime {
     const untilTold = left(begin, now)
     const untilEnd = left(deadline(begin, ending.grace), now)
     if (untilEnd === 0) {
+      await this.#endTurns(ending.reason)
       unwrap(await run.stop())
       return true
     }

@@ -1,6 +1,15 @@
 // The fields of an agent in a team file, of its kind and of all, and the form in which a run keeps them.
-import { durationPattern, kindFields, kindOf, parseDuration } from '@parley/agents'
-import { type AgentKind, type AgentSettings, type TSchema, Type, unwrap } from '@parley/core'
+import { kindOf } from '@parley/agents'
+import {
+  type AgentKind,
+  type AgentSettings,
+  durationPattern,
+  invariant,
+  parseDuration,
+  type TSchema,
+  Type,
+  unwrap,
+} from '@parley/core'
 import { closed, patterned, whole } from './fields.ts'
 import { type FolderFile, type Furnishing, folderFields, furnishingOf } from './folder-fields.ts'
 import { teamDefaults, teamLimits } from './limits.ts'
@@ -31,6 +40,16 @@ export function agentSchema(kinds: readonly AgentKind[]): TSchema {
     title: 'Agent',
     description: `Who does the work of a task: an agent has ${marks}.`,
   })
+}
+
+function kindFields(kinds: readonly AgentKind[]): AgentKind['fields'] {
+  const all: Record<string, AgentKind['fields'][string]> = {}
+  for (const { fields } of kinds)
+    for (const [name, field] of Object.entries(fields)) {
+      all[name] ??= field
+      invariant(all[name] === field, `the field ${name} means one thing in all kinds of agents`)
+    }
+  return all
 }
 
 export interface AgentFile extends FolderFile {

@@ -1,6 +1,5 @@
 // The budget of a task or a run in a team file, and the protocol's limits that it stands for (W-BUDGET-02).
-import { durationPattern, parseBytes, parseDuration, sizePattern } from '@parley/agents'
-import { type Static, Type } from '@parley/core'
+import { durationPattern, parseBytes, parseDuration, type Static, sizePattern, Type } from '@parley/core'
 import type { Budget, BudgetDimension } from '@parley/trail/events'
 import { patterned, record, whole } from './fields.ts'
 
@@ -25,7 +24,7 @@ export const BudgetSchema = record('Budget', 'What may be used. What is not name
 type BudgetFile = Static<typeof BudgetSchema>
 
 /** Names of a team file's budget, and the protocol's. */
-const BUDGET_NAMES = {
+export const BUDGET_NAMES = {
   tokens: 'token_limit',
   cost: 'cost_limit',
   working_time: 'compute_timeout',

@@ -1,6 +1,5 @@
 // The kinds of fields that team files are made of. Each is optional and tells an editor its title and what it is for.
-import { durationPattern } from '@parley/agents'
-import { type TSchema, Type } from '@parley/core'
+import { durationPattern, type TSchema, Type } from '@parley/core'
 import { teamLimits } from './limits.ts'
 
 export const closed = { additionalProperties: false } as const

@@ -1,7 +1,6 @@
 // What a team file puts into the folders of its agents beside the project's commit: ignored files of the project, and
 // what a command sets up there.
-import { durationPattern, parseDuration } from '@parley/agents'
-import { type Static, Type } from '@parley/core'
+import { durationPattern, parseDuration, type Static, Type } from '@parley/core'
 import { given } from '../given.ts'
 import { closed, patterned } from './fields.ts'
 import { teamDefaults, teamLimits } from './limits.ts'

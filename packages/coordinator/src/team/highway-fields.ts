@@ -1,6 +1,5 @@
 // The fields of a team file, and of a node's configuration, about presets, gates and escalation (W-HWY-01, -14).
-import { durationPattern, parseDuration } from '@parley/agents'
-import { type Static, Type } from '@parley/core'
+import { durationPattern, parseDuration, type Static, Type } from '@parley/core'
 import { HIGHWAY_PRESETS, type HighwayPreset } from '@parley/kernel'
 import {
   ESCALATION_FALLBACKS,

@@ -1,5 +1,5 @@
 // What a file may cost its reader: every bound is reached, and passed by one.
-import { globLimits } from '@parley/core'
+import { limits } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { teamLimits } from './limits.ts'
 import { problemsIn } from './testing/teams.ts'
@@ -26,7 +26,7 @@ test.each<[what: string, path: string, most: number, file: (count: number, isMor
   ['characters of a prompt', 'plan[0].prompt', teamLimits.promptLength, count => prompt('x'.repeat(count))],
   ['places for the intent', 'plan[0].prompt', teamLimits.promptIntents, count => prompt('{intent} '.repeat(count))],
   ['paths', 'plan[0].paths', teamLimits.paths, count => tasks(1, `, paths: [${list(count)}]`)],
-  ['stars of a path', 'plan[0].paths[0]', globLimits.stars, count => tasks(1, `, paths: ['${'*a'.repeat(count)}']`)],
+  ['stars of a path', 'plan[0].paths[0]', limits.globStars, count => tasks(1, `, paths: ['${'*a'.repeat(count)}']`)],
   ['patterns of a path with braces', 'plan[0].paths[0]', 8, count => tasks(1, `, paths: ['${'{a,b}'.repeat(count)}']`)],
   [
     'characters of all paths of a task',

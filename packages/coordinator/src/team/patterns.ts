@@ -1,6 +1,5 @@
 // The patterns of the schema, each with the words that say what it asks for: nobody should have to read an expression.
-import { durationPattern, sizePattern } from '@parley/agents'
-import type { PatternMeaning } from '@parley/core'
+import { durationPattern, type PatternMeaning, sizePattern } from '@parley/core'
 
 export const NAME_PATTERN = '^[a-z0-9][a-z0-9-]{0,63}$'
 export const ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,63}$'

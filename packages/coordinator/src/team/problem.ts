@@ -1,6 +1,6 @@
 // What is wrong with a team file: a stable code and the place. Messages are made only for findings that are shown,
 // since a bad file can have very many.
-import type { YamlPath, YamlText } from '@parley/core/yaml'
+import type { YamlText } from '@parley/core/yaml'
 import { teamLimits } from './limits.ts'
 import { quote } from './words.ts'
 
@@ -40,7 +40,7 @@ export interface TeamProblem {
   readonly path: string
 }
 
-export type Path = YamlPath
+export type Path = readonly (string | number)[]
 
 export type Place = YamlText['place']
 

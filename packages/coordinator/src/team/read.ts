@@ -1,7 +1,16 @@
 // Reads a team file: text in, a team or the problems of the file out. Never throws, whatever the text is.
 import { basename } from 'node:path'
-import { parseDuration } from '@parley/agents'
-import { type AgentKind, compile, err, ok, ParleyError, type Result, type TSchema, type Validator } from '@parley/core'
+import {
+  type AgentKind,
+  compile,
+  err,
+  ok,
+  ParleyError,
+  parseDuration,
+  type Result,
+  type TSchema,
+  type Validator,
+} from '@parley/core'
 import { type Located, plain } from '@parley/core/yaml'
 import { given } from '../given.ts'
 import { agentSchema, teamAgent } from './agent-fields.ts'

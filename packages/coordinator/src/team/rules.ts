@@ -1,8 +1,8 @@
 // What a schema cannot say about a team file: names that must exist once, plans without cycles, agents that can start.
 // One reading finds as many mistakes as it can.
-import { agentLimits, durationPattern, kindOf, parseBytes, parseDuration } from '@parley/agents'
-import { type AgentKind, compileGlobs } from '@parley/core'
-import { type Entry, type Located, member, plain } from '@parley/core/yaml'
+import { agentLimits, kindOf } from '@parley/agents'
+import { type AgentKind, compileGlobs, durationPattern, parseBytes, parseDuration } from '@parley/core'
+import { type Located, member, plain } from '@parley/core/yaml'
 import { type AgentFile, ownFields, strangeFields } from './agent-fields.ts'
 import { teamLimits } from './limits.ts'
 import { type Word, wordOf, wordsOf } from './located-words.ts'
@@ -41,6 +41,8 @@ export function ruleFindings(root: Located, known: KnownAgents): Pick<Rules, 'pr
 export const INTENT = '{intent}'
 
 const durationForm = new RegExp(durationPattern)
+
+type Entry = Extract<Located, { readonly kind: 'map' }>['entries'][number]
 
 class Rules {
   readonly problems: Finding[] = []

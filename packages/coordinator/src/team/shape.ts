@@ -1,7 +1,7 @@
 // Holds a file against the schema and says what is wrong where. read.ts asks the compiled schema as well, so keywords
 // that are unknown here are still enforced.
 import type { PatternMeaning, TSchema } from '@parley/core'
-import type { Located, Scalar } from '@parley/core/yaml'
+import type { Located } from '@parley/core/yaml'
 import { MEANINGS } from './patterns.ts'
 import type { Finding, Path, TeamProblemCode } from './problem.ts'
 import { count, didYouMean, either, quote } from './words.ts'
@@ -31,6 +31,7 @@ interface Shape {
   readonly maximum?: number
 }
 
+type Scalar = Extract<Located, { readonly kind: 'scalar' }>['value']
 type ListOrMap<Kind> = Extract<Located, { readonly kind: Kind }>
 
 /** What each pattern of a schema asks for, in words. */

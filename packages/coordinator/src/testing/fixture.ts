@@ -77,10 +77,10 @@ export class Fixture {
       profile: this.profile,
       secret: Buffer.alloc(32, 7),
       adapter: wanted => {
-        const { name, base, log } = wanted
+        const { name, base, log, check } = wanted
         const agent: CommandSettings = wanted.agent
         this.wanted.push(wanted)
-        const host = { clock: new SystemClock(), environment: process.env, base, log }
+        const host = { clock: new SystemClock(), environment: process.env, base, log, check }
         return agent.command?.[0] === 'scripted'
           ? functionAdapter(name, this.#script(agent.command[1] ?? name))
           : commandKind.adapter(name, agent, host)

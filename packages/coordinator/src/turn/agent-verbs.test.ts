@@ -17,6 +17,8 @@ async function fixtureOf(scripts: (verbs: (input: TurnInput) => AgentVerbs) => F
 async function answered(fixture: Fixture, run: Awaited<ReturnType<Fixture['solve']>>, text: string): Promise<void> {
   await fixture.until(run, ({ gates }) => gates.length > 0)
   const [gate] = await fixture.coordinator.gates.list()
+  // Somebody waits for the answer.
+  expect(gate?.remark).toBeUndefined()
   await fixture.reply(gate!.id, { answer: 'envelope', text })
 }
 
@@ -61,7 +63,8 @@ test('what an agent escalated waits for a person no longer than its work takes',
   const fixture = await fixtureOf(verbs => ({
     one: async input => {
       unwrap(await verbs(input).escalate('A key is in config.ts.'))
-      await fixture.until(input.run, ({ gates }) => gates.length > 0)
+      const { gates } = await fixture.until(input.run, view => view.gates.length > 0)
+      seen.push(gates.map(({ remark }) => remark))
       return 'done'
     },
     two: async ({ run }) => {
@@ -73,7 +76,7 @@ test('what an agent escalated waits for a person no longer than its work takes',
     planned('{ id: a, agent: one, prompt: x }', '{ id: b, agent: two, prompt: x, needs: [a] }'),
   )
   expect(view.state).toBe('done')
-  expect(seen).toEqual([[]])
+  expect(seen).toEqual([[true], []])
 })
 
 test('mail that waits is told when it comes, until the turn is over', async () => {

@@ -32,7 +32,8 @@ export function agentVerbs({ record, turn, clock }: AgentVerbsOptions): AgentVer
     status: () => may('status', () => status(record, turn.epoch)),
     inbox: () => may('inbox', () => inbox(record, turn)),
     checkpoint: intent => may('checkpoint', () => keep(record, intent.trim(), turn)),
-    ask: (question, waitMs, signal) => may('ask', () => ask(record, turn, question.trim(), { clock, waitMs, signal })),
+    ask: (question, waitMs, signal) =>
+      may('ask', () => turn.asking(() => ask(record, turn, question.trim(), { clock, waitMs, signal }))),
     escalate: reason => may('escalate', () => escalate(record, reason.trim())),
     block: reason =>
       may('block', async () => {

@@ -35,7 +35,7 @@ test('an agent that hangs is ended at its time limit, and the others are not tou
   endedAtLimit('sleep 1000', ', timeout: 500ms', '500'))
 
 test('an agent that floods its output is ended at its limit', () =>
-  endedAtLimit('yes flood', ', max_output: 64KiB', '65536'))
+  endedAtLimit('yes flood', ', max_output: 64KiB', '64 KiB'))
 
 test('what an agent leaves running in the background ends with its turn', async () => {
   const fixture = await Fixture.open()

@@ -38,3 +38,17 @@ test.each<[string, AgentReach, readonly string[], readonly string[]]>([
   // The last way to give a verdict works for everybody.
   expect(review).toContain('with one line: ACCEPT')
 })
+
+test('a second attempt is told that its folder does not have the work of the first, unless it has', () => {
+  const title = (reach: AgentReach, more: Partial<WorkFacts> = {}) =>
+    workPrompt(
+      run,
+      task,
+      { ...facts, feedback: ['No rhyme.'], ...more },
+      { mail: [], question: undefined, guidance: [], predecessors: '' },
+      reach,
+    ).context.find(({ kind }) => kind === 'feedback')?.title
+  expect(title({ folder: true })).toContain('your folder is fresh and does not have its work')
+  expect(title({ folder: false })).not.toContain('folder')
+  expect(title({ folder: true }, { start: 'c0ffee' })).not.toContain('folder')
+})

@@ -34,8 +34,10 @@ export function workPrompt(
   for (const { by, text } of guidance)
     context.push({ kind: 'envelope', title: `Guidance from ${by} for everybody`, text, news: true })
   for (const { title, text } of facts.results) context.push({ kind: 'checkpoint', title: `Result of: ${title}`, text })
+  // Otherwise it would look for what it is told about.
+  const fresh = reach.folder && facts.start === undefined ? '; your folder is fresh and does not have its work' : ''
   for (const text of facts.feedback)
-    context.push({ kind: 'feedback', title: 'An earlier attempt was not accepted', text })
+    context.push({ kind: 'feedback', title: `An earlier attempt was not accepted${fresh}`, text })
   if (predecessors !== '')
     context.push({ kind: 'checkpoint', title: 'You take over from another agent', text: predecessors })
   if (question !== undefined) context.push({ kind: 'question', title: 'What you asked', text: question, news: true })
@@ -67,7 +69,7 @@ export function reviewPrompt(
   run: RunFacts,
   task: PlannedTask,
   author: string,
-  work: { readonly text: string; readonly diff: string },
+  work: { readonly text: string; readonly diff: string; readonly unjudged?: boolean },
   reach: AgentReach,
 ): Told {
   const ask = task.review?.prompt ?? 'Is this work right and complete?'
@@ -80,9 +82,12 @@ ${reach.verbs ? VERDICT_TEXT[reach.verbs] : 'End'} with one line: ACCEPT, or REV
     { kind: 'directive', title: 'The task', text: task.prompt },
     { kind: 'checkpoint', title: `What ${author} says about it`, text: work.text },
     { kind: 'diff', title: 'What was changed', text: work.diff },
+    { kind: 'feedback', title: 'An earlier review was not accepted', text: work.unjudged ? NO_VERDICT : '' },
   ]
   return { prompt, context: context.filter(({ text }) => text.trim() !== '') }
 }
+
+const NO_VERDICT = 'It gave no verdict, so nothing could be decided. Without one from you the work is turned down.'
 
 const VERDICT_TEXT: typeof VERBS_TEXT = {
   shell:

@@ -8,6 +8,7 @@ import type { RunAtWork } from '../run/run-parts.ts'
 import type { Furnishing, Setup } from '../team/folder-fields.ts'
 import { nameOf } from './identities.ts'
 import type { Turn } from './turn.ts'
+import { failedCommand, lastLines, printed } from './turn-text.ts'
 import type { WorkspaceRecord } from './workspace-record.ts'
 
 export const SETUP_FAILED = 'setup_failed'
@@ -42,7 +43,7 @@ export async function readyFolder(
     begin()
     const { adapter, log } = host.setup(workspace, setup)
     const began = clock.now()
-    const result = await turn.setUp(adapter, folder).finally(() => adapter.close())
+    const result = await turn.setUp(adapter, folder, commandText(setup.run)).finally(() => adapter.close())
     const error = result.outcome === 'complete' ? await keep(host, workspace, commit, key) : whyOf(result)
     if (!error) {
       const ms = Math.max(0, Math.round((clock.now() - began) / 1000))
@@ -74,11 +75,9 @@ function whyOf(result: TurnResult): ParleyError {
   return new ParleyError('exit_nonzero', result.outcome === 'blocked' ? result.reason : '')
 }
 
-function failureText({ run }: Setup, folder: string, log: string, { message, details }: ParleyError): string {
-  const printed = [details.output, details.stderr].filter(each => typeof each === 'string' && each.trim() !== '')
-  const tail = printed.join('\n').trimEnd().slice(-coordinatorLimits.setupTailLength).toWellFormed()
-  const end = tail === '' ? '' : `\nThe end of its log:\n${tail}`
-  return `Setup failed: \`${commandText(run)}\` in ${folder}. ${message}\nThe whole log: ${log}${end}`
+function failureText({ run }: Setup, folder: string, log: string, error: ParleyError): string {
+  const end = lastLines(printed(error)).slice(-coordinatorLimits.setupTailLength).toWellFormed()
+  return `Setup: ${failedCommand(commandText(run), error)} in ${folder}.\nThe whole log: ${log}${end === '' ? '' : `\n\n${end}`}`
 }
 
 /**

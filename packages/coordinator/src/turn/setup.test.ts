@@ -42,6 +42,26 @@ const scripts = (coder: Scripts['coder']) => {
   }
 }
 
+test('while setup or a check runs, the task shows which command, and what it printed last', async () => {
+  scripts(writes('new.txt'))
+  const seen = new Set<string>()
+  const go = join(fixture.folder, 'go')
+  const wait = (word: string) => shell(`echo ${word}; until [ -e ${go}-${word} ]; do sleep 0.05; done`)
+  const run = await fixture.solve(
+    team({ setup: wait('installing'), plan: `{ id: work, agent: coder, prompt: x, check: ${wait('testing')} }` }),
+  )
+  for (const [word, what] of [
+    ['installing', /^setup: .*installing/],
+    ['testing', /^check: sh -c .* · testing$/],
+  ] as const) {
+    await fixture.until(run, ({ tasks }) => what.test(tasks[0]?.activity ?? ''))
+    put(fixture.folder, `go-${word}`, '')
+    seen.add(word)
+  }
+  expect((await fixture.over(run)).state).toBe('done')
+  expect([...seen]).toEqual(['installing', 'testing'])
+})
+
 test('setup runs once in every folder, of work, check and review, and none of what it does is the work', async () => {
   scripts(writes('new.txt'))
   const view = await fixture.finished(
@@ -56,6 +76,10 @@ test('setup runs once in every folder, of work, check and review, and none of wh
     tasks: [{ attempt: 1, refused: [] }],
     folders: [{ agents: ['coder', 'critic'], setup: ['sh', '-c', install()] }],
   })
+  // Each of the three folders says what that took.
+  expect(view.tasks[0]!.steps.map(({ kind, setup }) => [kind, setup])).toEqual(
+    ['work', 'check', 'review'].map(kind => [kind, { command: ['sh', '-c', install()], wall_ms: expect.any(Number) }]),
+  )
   expect(new Set(ran()).size).toBe(3)
   expect(ran()).toHaveLength(3)
   const told = fixture.trail.run(view.run as RunId).query({ event_type: 'checkpoint_created' }, { kind: 'runtime' })
@@ -91,8 +115,9 @@ test('a setup that fails ends the task without an attempt of the agent, and says
   // Once more, since a registry may be away for a moment.
   expect(ran()).toHaveLength(2)
   const { note } = view.tasks[0]!
-  expect(note).toMatch(/^Setup failed: `sh -c .* in .*\/work\/ws_/)
-  expect(note).toContain('ended with exit code 3')
+  expect(note).toMatch(
+    /^Setup: `sh -c .*` failed \(exit code 3\) in .*\/work\/ws_[^\n]*\.\nThe whole log: .*\n\n\[…\]\n1991\n/,
+  )
   expect(note).toContain('no such package')
   const log = /The whole log: (.*)\n/.exec(note!)![1]!
   expect(readFileSync(log, 'utf8')).toContain(`${Array.from({ length: 2000 }, (_, at) => at + 1).join('\n')}\n`)
@@ -132,7 +157,7 @@ test('a setup of the reviewer that fails by itself costs the author no attempt',
   const plan = '{ id: work, agent: coder, prompt: x, review: { by: critic } }'
   const view = await fixture.finished(team({ setup: shell(install()), agents, plan }))
   expect(view).toMatchObject({ state: 'failed', tasks: [{ attempt: 1 }], folders: [{ agents: ['critic'] }] })
-  expect(view.tasks[0]!.note).toContain('Setup failed: `sh -c')
+  expect(view.tasks[0]!.note).toMatch(/^Setup: `sh -c .*` failed/)
   expect(ran()).toEqual([])
 })
 
@@ -158,7 +183,7 @@ test('a setup has a time limit of its own, and neither that nor an abort leaves 
   scripts(() => 'never')
   const hanging = 'echo begun; (setsid sleep 1000 &) ; sleep 1000;'
   const late = await fixture.finished(team({ setup: `{ run: ${shell(install(hanging))}, timeout: 400ms }` }))
-  expect(late.tasks[0]!.note).toContain('400 ms')
+  expect(late.tasks[0]!.note).toMatch(/^Setup: `sh -c .*` was not done after 400 ms and was ended/)
   expect(ran()).toHaveLength(1)
   const run = await fixture.solve(team({ setup: shell(install(hanging)) }))
   await fixture.until(run, ({ tasks }) => tasks[0]!.activity === 'setup: begun')

@@ -93,7 +93,9 @@ async function reviewBrief(
   const agent = projection.workspaces.get(of)?.facts?.agent ?? first
   const diff = await folders.diff(commit, review.commit, { maxBytes: coordinatorLimits.diffBytes })
   const task = await taskAsGiven(record.task, author, projection)
-  return reach => reviewPrompt(facts, task, agent, { text: tail(work?.payload.content ?? ''), diff }, reach)
+  const unjudged = projection.judges(of).some(({ checkpoints }) => checkpoints.at(-1)?.turn?.error === 'no_verdict')
+  const judged = { text: tail(work?.payload.content ?? ''), diff, unjudged }
+  return reach => reviewPrompt(facts, task, agent, judged, reach)
 }
 
 /** The task of the plan with what a person changed at its gates: its author was told that, and is judged by it. */

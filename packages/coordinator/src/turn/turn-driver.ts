@@ -3,14 +3,11 @@
 import {
   asParleyError,
   type EnvelopeId,
-  err,
   invariant,
   isDiskFault,
   type MachineCode,
-  ok,
   ParleyError,
   pause,
-  type Result,
   type TurnResult,
   type Usage,
   unwrap,
@@ -19,6 +16,7 @@ import {
 import type { Worker, WorkspaceView } from '@parley/kernel'
 import { isTerminal } from '@parley/trail/events'
 import type { AgentVerbs } from '../contract.ts'
+import { given } from '../given.ts'
 import { coordinatorDefaults, coordinatorLimits } from '../limits.ts'
 import { machineLimits, unexplainedRetries } from '../machine/limits.ts'
 import { isOfFolders, isOfTrail } from '../machine/machine.ts'
@@ -30,9 +28,11 @@ import type { PlannedTask } from '../team/team.ts'
 import { agentVerbs } from './agent-verbs.ts'
 import { outageOf } from './outage.ts'
 import { type Ready, readyFolder } from './ready-folder.ts'
+import { toldRecord } from './told.ts'
 import { Turn } from './turn.ts'
 import { briefOf } from './turn-brief.ts'
-import { keepFailure, settleTurn } from './turn-end.ts'
+import { keepExceeded, keepFailure, settleTurn } from './turn-end.ts'
+import { TURN_MEMORY, type TurnMemory } from './turn-memory.ts'
 import { reasonOf } from './turn-text.ts'
 import { WorkspaceRecord } from './workspace-record.ts'
 
@@ -45,18 +45,6 @@ export interface TurnDriverHost extends RunAtWork {
   readonly handOver: (workspace: WorkspaceId, to: string, reason: string) => void
   /** A turn was ended from outside: nothing on record says what it used. */
   readonly cutOff: (usage: Usage) => void
-}
-
-/** Under the key `turn` of the workspace's memory. */
-interface TurnMemory {
-  readonly epoch: number
-  readonly handled: readonly EnvelopeId[]
-  /** What the last turn waits for. */
-  readonly question?: string
-  /** What the agent of the last turn can go on with, if it is still the same agent. */
-  readonly session?: { readonly agent: string; readonly id: string }
-  /** Turns in a row that changed nothing and that no person started. */
-  readonly idle?: number
 }
 
 interface Taken {
@@ -78,6 +66,9 @@ export class TurnDriver {
   #memory: TurnMemory | undefined
   /** Faults of the machine in a row, without a turn in between that came to something. */
   #faults = 0
+  #leaving = false
+  /** What a suspended turn has used: recorded when its workspace takes records again. */
+  #paused: TurnRecord | undefined
   /** Whether this driver has asked what its agent wants to know. */
   #asked = false
   #done: Promise<void> = Promise.resolve()
@@ -93,8 +84,12 @@ export class TurnDriver {
     return this.#turn?.activity
   }
 
+  get isAsking(): boolean {
+    return this.#turn?.isAsking === true
+  }
+
   get turn(): TurnRecord | undefined {
-    return this.#turn?.record()
+    return this.#turn?.record() ?? this.#paused
   }
 
   start(): void {
@@ -137,6 +132,14 @@ export class TurnDriver {
   /** Ends the turn at work, if there is one, and takes no other. The workspace stays as it is. */
   async stop(): Promise<void> {
     this.#end(new ParleyError('aborted', 'The node is stopping.'))
+    await this.#done
+  }
+
+  /** Its workspace is to be ended: ends the turn at work, so that its record is there before, and takes no other. */
+  async leave(why: ParleyError): Promise<void> {
+    if (!this.#turn) return
+    this.#leaving = true
+    this.#turn.end(why)
     await this.#done
   }
 
@@ -228,12 +231,12 @@ export class TurnDriver {
   }
 
   async #remember(worker: Worker): Promise<TurnMemory> {
-    const stored = await worker.readMemory('turn')
+    const stored = await worker.readMemory(TURN_MEMORY)
     return stored.ok ? (stored.value as TurnMemory) : { epoch: 0, handled: [] }
   }
 
   async #writeMemory(record: WorkspaceRecord, memory: TurnMemory): Promise<void> {
-    await record.remember('turn', memory)
+    await record.remember(TURN_MEMORY, memory)
     this.#memory = memory
   }
 
@@ -253,10 +256,18 @@ export class TurnDriver {
     mail: readonly EnvelopeId[],
   ): Promise<boolean> {
     const epoch = before + 1
-    // Without the session: a turn that dies is taken again in a folder of which the agent would remember too much.
-    await this.#writeMemory(record, { epoch, handled, idle, ...(question !== undefined && { question }) })
-    if (view.status === 'blocked' || before === 0) await record.started()
+    if (this.#paused) await keepFailure(record, new ParleyError('suspended', 'The work was suspended.'), this.#paused)
+    this.#paused = undefined
     const brief = await briefOf(this.#host, record, { directive: view.directive, mail, question })
+    const resumes = session?.agent === this.facts.agent ? session.id : undefined
+    // Without the session: a turn that dies is taken again in a folder of which the agent would remember too much.
+    await this.#writeMemory(record, {
+      epoch,
+      handled,
+      idle,
+      ...given({ question, told: toldRecord(this.#host, record, brief, resumes) }),
+    })
+    if (view.status === 'blocked' || before === 0) await record.started()
     if (this.#stop.signal.aborted) return false
     invariant(!this.#turn, 'a workspace takes one turn at a time')
     const turn = new Turn(this.#host, record, epoch)
@@ -269,7 +280,6 @@ export class TurnDriver {
       : await readyFolder(this.#host, record, { turn, begin, signal: this.#stop.signal })
     if (!this.#turn && this.#stop.signal.aborted) return false
     if (!this.#turn) begin()
-    const resumes = session?.agent === this.facts.agent ? session.id : undefined
     const result: TurnResult = failed
       ? { outcome: 'failed', error: failed, usage: {} }
       : await turn.take(brief, folder, resumes)
@@ -289,12 +299,18 @@ export class TurnDriver {
     result: TurnResult,
     { folder, handled, mail, idle }: Taken,
   ): Promise<boolean> {
+    if (await this.#exceeded(record, turn, result, folder)) return true
     // What it used counts, whatever became of it.
-    unwrap(await this.#host.machine.through(() => metered(turn, result.usage), [folder], this.#stop.signal))
+    await this.#meter(turn, result, folder)
     // Nobody waits for it, or the node stops and the next one runs it again.
     if (this.#stop.signal.aborted) return false
+    if (this.#leaving && result.outcome === 'failed') {
+      await keepFailure(record, result.error, turn.record(result))
+      return false
+    }
     if (turn.suspended) {
       this.#folder = undefined
+      this.#paused = turn.record(result)
       return true
     }
     if (await this.#failedByMachine(turn, result, folder)) return true
@@ -319,6 +335,24 @@ export class TurnDriver {
     await this.#writeMemory(record, { ...next, ...(session && { session }) })
     this.#asked = true
     await record.ask(blocked)
+    return true
+  }
+
+  async #meter(turn: Turn, { usage }: TurnResult, folder: string): Promise<void> {
+    unwrap(await this.#host.machine.through(() => turn.meter(usage), [folder], this.#stop.signal))
+  }
+
+  /** The work of a turn at its limit is kept before the limit ends its workspace; the next look says whether it has. */
+  async #exceeded(record: WorkspaceRecord, turn: Turn, result: TurnResult, folder: string): Promise<boolean> {
+    if (this.#stop.signal.aborted || turn.suspended) return false
+    const own = await turn.exceeds(result.usage)
+    const refused = result.outcome === 'failed' && result.error.code === 'budget_exceeded'
+    if (!own && !refused) return false
+    await keepExceeded(record, result, turn.record(result))
+    await this.#meter(turn, result, folder)
+    // The limit of the day ends no workspace.
+    if (!own && refused) await record.failed(reasonOf(result.error))
+    this.#folder = undefined
     return true
   }
 
@@ -360,13 +394,5 @@ export class TurnDriver {
     const reason = `${this.facts.agent} cannot work: ${outage}. ${result.error.message}`
     this.#host.handOver(this.workspace, next, reason.slice(0, coordinatorLimits.reasonLength))
     return true
-  }
-}
-
-async function metered(turn: Turn, usage: Usage): Promise<Result<void>> {
-  try {
-    return ok(await turn.meter(usage))
-  } catch (cause) {
-    return err(asParleyError(cause))
   }
 }

@@ -1,6 +1,7 @@
 // Starts a turn driver for each workspace at work, and stops it, its turn and its folder when the workspace has ended.
 import { sumUsage } from '@parley/agents'
-import { asParleyError, type Usage, type WorkspaceId } from '@parley/core'
+import { asParleyError, ParleyError, pause, type Usage, type WorkspaceId } from '@parley/core'
+import { coordinatorDefaults } from '../limits.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { RunAtWork } from '../run/run-parts.ts'
 import { type CutOff, NOTHING_CUT_OFF } from '../view/run-records.ts'
@@ -80,6 +81,23 @@ export class TurnDrivers {
     } catch (cause) {
       log('warn', `the folder of ${id} was not removed: ${asParleyError(cause).message}`)
     }
+  }
+
+  /**
+   * Ends the turns at work in a workspace and below it, or in all, before these are ended: nothing is filed under work
+   * that has ended, and what its turns used would be on no record.
+   */
+  async endTurns(reason: string, of?: WorkspaceId): Promise<void> {
+    const { projection, clock } = this.#options
+    const within = (id: WorkspaceId | null): boolean =>
+      id !== null && (id === of || within(projection.workspaces.get(id)?.parent ?? null))
+    const why = new ParleyError('aborted', reason)
+    const turns = [...this.#drivers].map(([id, driver]) =>
+      of !== undefined && !within(id) ? undefined : driver.leave(why),
+    )
+    const late = new AbortController()
+    await Promise.race([Promise.all(turns), pause(clock, coordinatorDefaults.leaveMs, late.signal)])
+    late.abort()
   }
 
   async stop(): Promise<void> {

@@ -1,10 +1,12 @@
 // What a turn came to: kept on the trail before anything follows from it, then said as a signal.
+import { commandText } from '@parley/agents'
 import { ParleyError, type TurnResult } from '@parley/core'
+import type { Captured } from '../folder/model.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { type Judgement, readVerdict, type Verdict } from '../merge/verdict.ts'
 import type { TurnRecord } from '../projection/projected.ts'
 import { SETUP_FAILED } from './ready-folder.ts'
-import { answerText, errorText, reasonOf, tail } from './turn-text.ts'
+import { answerText, commandFailure, errorText, reasonOf, tail } from './turn-text.ts'
 import type { WorkspaceRecord } from './workspace-record.ts'
 
 /** What an agent said from inside its turn, before its program ended. */
@@ -74,8 +76,9 @@ type Judged = { readonly verdict: Verdict; readonly text: string }
 
 function checked({ task }: WorkspaceRecord, result: TurnResult): Judged {
   if (result.outcome === 'complete') return { verdict: 'accept', text: tail(result.text) }
-  const why = result.outcome === 'failed' ? errorText(result.error) : result.reason
-  return { verdict: 'revise', text: tail(`\`${task.check?.join(' ')}\` did not succeed. ${why}`) }
+  const command = commandText(task.check ?? [])
+  if (result.outcome === 'blocked') return { verdict: 'revise', text: `\`${command}\` was not done: ${result.reason}` }
+  return { verdict: 'revise', text: commandFailure(command, result.error) }
 }
 
 /** What was said with a tool goes before a line of the answer, which may quote one. */
@@ -85,12 +88,30 @@ function reviewed(result: TurnResult, said: Judgement | undefined): Judged | und
 }
 
 /** What it cost is on record, whatever becomes of the work. */
-export async function keepFailure(record: WorkspaceRecord, error: ParleyError, turn: TurnRecord): Promise<void> {
+export async function keepFailure(
+  record: WorkspaceRecord,
+  error: ParleyError,
+  turn: TurnRecord,
+  captured?: Captured,
+): Promise<void> {
   await record.checkpoint({
     status: 'provisional',
     content: errorText(error),
     turn: { ...turn, outcome: 'failed', error: error.code },
+    ...(captured && { captured }),
   })
+}
+
+/** Of a turn at its limit: what it did is kept, since the limit ends its workspace next (W-BUDGET-05). */
+export async function keepExceeded(record: WorkspaceRecord, result: TurnResult, turn: TurnRecord): Promise<void> {
+  const captured = record.facts.kind === 'work' ? await record.capture() : undefined
+  const error = new ParleyError('budget_exceeded', 'The turn used up its budget.')
+  await keepFailure(
+    record,
+    result.outcome === 'failed' ? result.error : error,
+    turn,
+    captured?.ok ? captured.value : undefined,
+  )
 }
 
 async function fail(record: WorkspaceRecord, error: ParleyError, turn: TurnRecord): Promise<undefined> {

@@ -6,7 +6,9 @@ import {
   type CancelTimer,
   type EnvelopeId,
   type MachineCode,
+  ok,
   ParleyError,
+  type Result,
   type Ticks,
   type TurnBudget,
   type TurnEvent,
@@ -29,6 +31,8 @@ export class Turn {
   readonly taken: EnvelopeId[] = []
   /** What the agent says that it waits for. */
   blocked: string | undefined
+  /** Calls that wait for the answer of a person now. */
+  #asking = 0
   /** What the agent said last. */
   activity: string | undefined
   /** What was wrong with its disk while it was taken, although it did not fail. */
@@ -40,6 +44,9 @@ export class Turn {
   readonly #abort = new AbortController()
   readonly #over = new AbortController()
   readonly began: Ticks
+  /** When its agent was set to work, after the setup, and when it ended. */
+  #agentFrom: Ticks | undefined
+  #agentTo: Ticks | undefined
   #usage: Usage = {}
   /** What of it the run was told, and when. */
   #metered = { tokens: 0, cost: 0 }
@@ -51,6 +58,20 @@ export class Turn {
     this.epoch = epoch
     this.began = host.clock.now()
     this.#meteredAt = this.began
+  }
+
+  get isAsking(): boolean {
+    return this.#asking > 0
+  }
+
+  async asking<T>(wait: () => Promise<T>): Promise<T> {
+    this.#asking++
+    try {
+      return await wait()
+    } finally {
+      this.#asking--
+      this.#host.changed()
+    }
   }
 
   end(why: ParleyError): void {
@@ -78,7 +99,9 @@ export class Turn {
   }
 
   /** Runs a setup in its folder, which has its own time limit and no access to the workspace. */
-  async setUp(adapter: AgentAdapter, folder: string): Promise<TurnResult> {
+  async setUp(adapter: AgentAdapter, folder: string, command: string): Promise<TurnResult> {
+    this.activity = `setup: ${command}`
+    this.#host.changed()
     const input = { ...this.#input(folder), prompt: '', context: [] }
     return this.#taken(() => adapter.takeTurn(input, event => this.#setupSaid(event)))
   }
@@ -90,11 +113,14 @@ export class Turn {
 
   /** `session`: a conversation of the agent's own that it goes on with. */
   async take(brief: Brief, folder: string, session: string | undefined): Promise<TurnResult> {
+    this.activity = undefined
     const cancel = this.#deadline()
+    this.#agentFrom = this.#host.clock.now()
     try {
       return await this.#result(brief, folder, session)
     } finally {
       cancel?.()
+      this.#agentTo = this.#host.clock.now()
       this.#over.abort()
     }
   }
@@ -197,13 +223,12 @@ export class Turn {
   }
 
   #emitted(event: TurnEvent): void {
-    const { clock, onEvent, changed } = this.#host
+    const { onEvent, changed } = this.#host
     const { workspace, task, facts } = this.#record
     if (event.type === 'usage') {
       this.#usage = event.usage
-      const due = clock.now() - this.#meteredAt >= coordinatorDefaults.meterInterval * 1000
       // Told at the end of the turn again, where a failure counts.
-      if (due) void this.meter(event.usage).catch(() => undefined)
+      void this.#spend(event.usage).catch(() => undefined)
     }
     if (event.type === 'tool') this.activity = lastLine(`${event.name} ${event.summary ?? ''}`)
     else if (event.type !== 'usage') this.activity = lastLine(event.text) ?? this.activity
@@ -211,11 +236,26 @@ export class Turn {
     changed()
   }
 
+  /** A turn at its limit is ended first: nothing could be kept of it once the limit has ended its workspace. */
+  async #spend(usage: Usage): Promise<void> {
+    if (this.ended) return
+    const { clock } = this.#host
+    if (await this.exceeds(usage)) this.end(new ParleyError('budget_exceeded', 'The turn used up its budget.'))
+    else if (clock.now() - this.#meteredAt >= coordinatorDefaults.meterInterval * 1000) await this.meter(usage)
+  }
+
+  /** Whether its workspace is at its limit with that (W-BUDGET-05). */
+  async exceeds({ tokensIn = 0, tokensOut = 0, usd = 0 }: Usage): Promise<boolean> {
+    const left = await this.#budget()
+    const { tokens, cost } = this.#metered
+    return tokensIn + tokensOut - tokens >= (left?.tokens ?? Infinity) || usd - cost >= (left?.usd ?? Infinity)
+  }
+
   /** Tells the run what was used since it was told last; a workspace that is over its limit is ended by that. */
-  async meter({ tokensIn = 0, tokensOut = 0, usd = 0 }: Usage): Promise<void> {
+  async meter({ tokensIn = 0, tokensOut = 0, usd = 0 }: Usage): Promise<Result<void>> {
     const { tokens, cost } = this.#metered
     const used = { tokens: tokensIn + tokensOut - tokens, cost: usd - cost }
-    if (used.tokens <= 0 && used.cost <= 0) return
+    if (used.tokens <= 0 && used.cost <= 0) return ok(undefined)
     // At once: what is told while this is on its way is not told twice.
     this.#metered = { tokens: Math.max(tokens, tokensIn + tokensOut), cost: Math.max(cost, usd) }
     this.#meteredAt = this.#host.clock.now()
@@ -223,20 +263,22 @@ export class Turn {
       ...(used.tokens > 0 && { tokens: used.tokens }),
       ...(used.cost > 0 && { cost: used.cost }),
     })
-    if (metered.ok || !metered.error.retryable) return
+    if (metered.ok || !metered.error.retryable) return ok(undefined)
     const now = this.#metered
     this.#metered = { tokens: now.tokens - Math.max(0, used.tokens), cost: now.cost - Math.max(0, used.cost) }
-    throw metered.error
+    return metered
   }
 
   /** As far as it has come, or with what it came to. */
   record(result?: TurnResult): TurnRecord {
     const { meter } = (result ?? {}) as { readonly meter?: { readonly wallMs: number; readonly outputBytes: number } }
-    const wall = (this.#host.clock.now() - this.began) / 1000
+    // The same while it runs and at its end: what was shown never goes back.
+    const from = this.#agentFrom ?? (result ? this.began : undefined)
+    const wall = from === undefined ? 0 : ((this.#agentTo ?? this.#host.clock.now()) - from) / 1000
     return {
       epoch: this.epoch,
       outcome: result?.outcome ?? 'kept',
-      wall_ms: Math.max(0, Math.round(meter?.wallMs ?? wall)),
+      wall_ms: Math.max(0, Math.round(wall), Math.round(meter?.wallMs ?? 0)),
       output_bytes: meter?.outputBytes ?? 0,
       ...(this.met !== undefined && { machine: this.met }),
       ...(result?.session && { session: result.session }),

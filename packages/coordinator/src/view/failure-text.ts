@@ -1,6 +1,9 @@
 // What an attempt came to, in words.
+
+import { overBudgetText } from '../plan/spending.ts'
 import type { ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
+import { lastLines } from '../turn/turn-text.ts'
 
 export function failureText(attempt: ProjectedWorkspace, projection: RunProjection): string {
   if (attempt.trigger === 'agent_failed' && attempt.reason !== undefined) return attempt.reason
@@ -10,12 +13,23 @@ export function failureText(attempt: ProjectedWorkspace, projection: RunProjecti
   if (ended !== undefined) return ended
   const byPerson = endedBy(attempt, projection)
   if (byPerson !== undefined) return byPerson
-  const judge = projection.judges(attempt.id).findLast(each => each.checkpoints.length > 0 || each.reason !== undefined)
+  if (attempt.trigger === 'system_shutdown') return endOf(projection)
+  // A judge that accepted it is not why it failed.
+  const judge = projection.judges(attempt.id).findLast(({ checkpoints, reason }) => {
+    const judged = checkpoints.findLast(each => each.final)
+    return judged ? judged.verdict !== 'accept' : checkpoints.length > 0 || reason !== undefined
+  })
   const said = judge?.checkpoints.findLast(each => each.final)?.text ?? judge?.reason
-  if (said !== undefined && said !== '') return said
-  if (attempt.trigger === 'system_shutdown') return 'The run was ended.'
-  if (attempt.trigger === 'budget_exceeded') return `It went over its budget: ${attempt.exceeded}.`
+  if (said !== undefined && said !== '') return judge?.facts?.kind === 'check' ? outputEnd(said) : said
+  if (attempt.trigger === 'budget_exceeded')
+    return attempt.exceeded ? overBudgetText(attempt.exceeded) : 'Its budget is used up.'
   return (attempt.trigger ?? 'failed').replaceAll('_', ' ')
+}
+
+/** Of a check: how it failed, and the end of what it printed. */
+function outputEnd(text: string): string {
+  const [head = '', ...output] = text.split('\n\n')
+  return output.length === 0 ? text : `${head}\n\n${lastLines(output.join('\n\n'))}`
 }
 
 function wordsOf({ trigger, migrations, facts }: ProjectedWorkspace, projection: RunProjection): string | undefined {
@@ -29,8 +43,17 @@ function wordsOf({ trigger, migrations, facts }: ProjectedWorkspace, projection:
   return sentence(`It was asked to finish, and was not done when its time was over.${said}`)
 }
 
+/** Work ends with its run, and for the same reason. */
+function endOf({ controls }: RunProjection): string {
+  const why = controls.findLast(each => each.kind === 'abort' && each.task === undefined)
+  return why?.kind === 'abort' ? `${why.by} ended it: ${why.reason}` : 'The run was ended.'
+}
+
 function endedBy({ trigger, id, decidedBy, facts }: ProjectedWorkspace, projection: RunProjection): string | undefined {
   if (trigger === 'aborted_by_human') {
+    const withheld = projection.highway.ended('envelope_delivery', id)
+    if (withheld?.action === 'reject')
+      return sentence(`${withheld.actor} withheld its message${withheld.reason ? `: ${withheld.reason}` : ''}`)
     const why = projection.controls.findLast(each => each.kind === 'abort' && each.task === facts?.task)
     return sentence(`${decidedBy ?? 'A person'} ended it${why?.kind === 'abort' ? `: ${why.reason}` : ''}`)
   }

@@ -1,21 +1,29 @@
 // What waits for people, in their words: gates and questions of a run's projection as views.
-import type { RunId } from '@parley/core'
+import type { RunId, WorkspaceId } from '@parley/core'
 import { MODIFIABLE } from '@parley/kernel'
 import { coordinatorLimits } from '../limits.ts'
+import { changeForms } from '../people/modifications.ts'
 import { after, deadlineOf, isSalvage, type ProjectedGate } from '../projection/highway.ts'
 import type { ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import type { WorkspaceFacts } from '../run/facts.ts'
 import { doerOf } from '../team/team.ts'
 import { shorten } from '../team/words.ts'
+import { gateFacts } from './gate-facts.ts'
 import type { GateView } from './people-view.ts'
 import { offers } from './salvage-view.ts'
+import { conflictText, proposalText } from './task-note.ts'
 
+/** What holds nothing up comes last. */
 export function oldestFirst(gates: readonly GateView[]): GateView[] {
-  return gates.toSorted((one, other) => (one.since < other.since ? -1 : 1))
+  const rank = ({ remark, since }: GateView) => `${remark === true} ${since}`
+  return gates.toSorted((one, other) => (rank(one) < rank(other) ? -1 : 1))
 }
 
-export function gateViews(run: RunId, projection: RunProjection): GateView[] {
+/** Whether the agent of a workspace waits for an answer in its turn. */
+export type Asks = (workspace: WorkspaceId) => boolean
+
+export function gateViews(run: RunId, projection: RunProjection, asks: Asks): GateView[] {
   if (projection.over) return []
   const gates = [...projection.highway.gates.values()].map(gate => gateView(run, projection, gate))
   const questions = [...projection.highway.escalations.values()].map(
@@ -28,6 +36,7 @@ export function gateViews(run: RunId, projection: RunProjection): GateView[] {
         kind: 'question',
         type: 'escalation',
         question: reason,
+        ...(about?.state !== 'blocked' && !asks(workspace) && { remark: true as const }),
         ...(about?.facts && { task: about.facts.task }),
         workspace,
         addressee: about?.owner ?? '',
@@ -38,13 +47,16 @@ export function gateViews(run: RunId, projection: RunProjection): GateView[] {
       }
     },
   )
-  return oldestFirst([...gates, ...questions, ...offers(run, projection)])
+  const intent = projection.facts?.intent
+  const all = [...gates, ...questions, ...offers(run, projection)]
+  return oldestFirst(all.map(each => ({ ...each, ...(intent !== undefined && { intent }) })))
 }
 
 function gateView(run: RunId, projection: RunProjection, gate: ProjectedGate): GateView {
   const about = gate.workspace === null ? undefined : projection.workspaces.get(gate.workspace)
   const task = (gate.task === null ? undefined : projection.tasks.get(gate.task)?.name) ?? about?.facts?.task
   const deadline = deadlineOf(gate)
+  const unchanging = isSalvage(gate) && gate.type === 'integration'
   return {
     id: gate.id,
     run,
@@ -57,7 +69,8 @@ function gateView(run: RunId, projection: RunProjection, gate: ProjectedGate): G
     waits_for: gate.handedOver === undefined ? 'person' : 'coordinator',
     since: gate.since,
     ...(deadline !== undefined && { deadline, fallback: gate.fallback }),
-    changes: isSalvage(gate) && gate.type === 'integration' ? [] : [...MODIFIABLE[gate.type]],
+    ...(unchanging ? { changes: [] } : { changes: [...MODIFIABLE[gate.type]], change_forms: changeForms(gate.type) }),
+    facts: gateFacts(projection, gate, task === undefined ? undefined : projection.plan.get(task)),
     subject: gate.record.subject,
   }
 }
@@ -90,9 +103,9 @@ function questionOf(
     }
     case 'conflict_resolution': {
       const conflicts = isSalvage({ record }) ? about?.salvage?.conflicts : about?.conflicts
-      const files = conflicts?.find(({ settled }) => !settled)?.resources.join(', ') ?? ''
-      const proposal = paused.type === type ? `${paused.strategy}: ${paused.resolution.split('\n', 1)}` : ''
-      return `Shall the conflict of ${title}${files === '' ? '' : ` in ${files}`} be settled so? ${proposal}`
+      const open = conflicts?.find(({ settled }) => !settled)
+      const of = `${title}: ${conflictText(projection, about, open)}`
+      return paused.type === type ? `${of} ${proposalText(title, paused)}` : of
     }
     case 'workspace_abort':
       return `May the work on ${title} be ended?`

@@ -7,6 +7,9 @@ export const closed = <Members extends Record<string, TSchema>>(members: Members
 export const Time = Type.String({ description: 'Timestamp, UTC' })
 const Amount = Type.Number({ minimum: 0 })
 
+const GateFactSchema = closed({ label: Type.String(), text: Type.String() })
+export type GateFact = Static<typeof GateFactSchema>
+
 /** Something that waits for a person. */
 export const GateViewSchema = closed({
   /** Of a gate or of an escalation's signal, as on the trail. */
@@ -17,6 +20,10 @@ export const GateViewSchema = closed({
   type: Type.Enum([...GATE_TYPES, 'escalation']),
   /** One line: what is asked. */
   question: Type.String(),
+  /** Of a question: its agent goes on without an answer. */
+  remark: Type.Optional(Type.Literal(true)),
+  /** Of the run. */
+  intent: Type.Optional(Type.String()),
   /** The task of the plan that it is about. */
   task: Type.Optional(Type.String()),
   workspace: Type.Optional(Type.String()),
@@ -30,6 +37,10 @@ export const GateViewSchema = closed({
   fallback: Type.Optional(Type.String()),
   /** What `modify` may change. */
   changes: Type.Array(Type.String()),
+  /** How each is typed, in the same order: `priority=…: normal, elevated, urgent`. */
+  change_forms: Type.Optional(Type.Array(Type.String())),
+  /** What it is about, in words. */
+  facts: Type.Optional(Type.Array(GateFactSchema)),
   /** All of it: the task with its prompt, the letter, the conflict with its proposal. */
   subject: Type.Optional(Type.Unknown()),
 })

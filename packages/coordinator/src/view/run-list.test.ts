@@ -1,5 +1,5 @@
 // Lists of runs on a trail that somebody has changed at rest.
-import { readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunId, refuse, SystemClock, SystemIds, type Ticks, type Timestamp, unwrap } from '@parley/core'
 import type { TrailRun } from '@parley/trail'
@@ -117,7 +117,11 @@ test('a damaged run from elsewhere is marked as such, and is the last one only w
   const rows = [{ run: own }, { run: foreign, created: 0 as Ticks, imported }] as TrailRun[]
   const list = (runs: readonly TrailRun[]) =>
     new RunList(
-      { trail: { runs: async () => runs }, runtime: { house: { run: 'run_0' as RunId }, active: [] } },
+      {
+        clock: new SystemClock(),
+        trail: { runs: async () => runs },
+        runtime: { house: { run: 'run_0' as RunId }, active: [] },
+      },
       { view: async run => refuse('trail_damaged', `${run} is damaged.`) },
     )
   expect(await list(rows).list()).toMatchObject([
@@ -182,4 +186,18 @@ test('a result that could not be read is looked for again; of a project that has
   renameSync(fixture.project, `${fixture.project}.moved`)
   await fixture.start()
   expect((await viewed(fixture, run)).result_unknown).toContain('is not where it was')
+})
+
+test('runs of a folder are those of its project: the same repository, or a folder around it', async () => {
+  const { fixture, runs } = await ended('First.')
+  const plain = join(fixture.folder, 'plain')
+  mkdirSync(join(plain, 'sub'), { recursive: true })
+  mkdirSync(join(fixture.project, 'new'))
+  fixture.git('worktree', 'add', '--quiet', join(fixture.folder, 'worktree'))
+  const { run } = await fixture.finished(YAML, { project: plain })
+  const inFolder = async (...path: string[]) =>
+    (await fixture.coordinator.runs.list({ folder: join(fixture.folder, ...path) })).map(each => each.run)
+  for (const path of [['project'], ['project', 'new'], ['worktree']]) expect(await inFolder(...path)).toEqual(runs)
+  for (const path of [['plain'], ['plain', 'sub']]) expect(await inFolder(...path)).toEqual([run])
+  for (const path of [[], ['pla'], ['gone']]) expect(await inFolder(...path)).toEqual([])
 })

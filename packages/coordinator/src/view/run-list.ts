@@ -2,6 +2,7 @@
 // tampered with, which must not hide it.
 import {
   asParleyError,
+  type Clock,
   formatTimestamp,
   meantIds,
   ok,
@@ -11,6 +12,7 @@ import {
   refuse,
 } from '@parley/core'
 import type { Trail, TrailRun } from '@parley/trail'
+import { inProject } from '../folder/project.ts'
 import { coordinatorDefaults, coordinatorLimits } from '../limits.ts'
 import type { RunViews } from './run-views.ts'
 import { summary } from './to-view.ts'
@@ -19,9 +21,12 @@ import { isOver, type ListedState, type RunSummaryView } from './view.ts'
 interface RunsFilter {
   readonly limit?: number
   readonly states?: readonly ListedState[]
+  /** Only runs of the project that this folder is in, and damaged ones: they do not say whose they are. */
+  readonly folder?: string
 }
 
 type ListHost = {
+  readonly clock: Clock
   readonly trail: Pick<Trail, 'runs'>
   readonly runtime: { readonly active: readonly RunId[]; readonly house: { readonly run: RunId } }
 }
@@ -39,16 +44,21 @@ export class RunList {
   }
 
   /** The newest first. One that is damaged keeps nobody from the others. */
-  async list({ limit: wanted, states }: RunsFilter = {}): Promise<readonly RunSummaryView[]> {
+  async list({ limit: wanted, states, folder }: RunsFilter = {}): Promise<readonly RunSummaryView[]> {
     const limit = Math.min(wanted ?? coordinatorDefaults.listedRuns, coordinatorLimits.listedRuns)
     const found: RunSummaryView[] = []
     // Who asks for runs at work, and that often, need not wait for those that are over to be read.
     const live = states?.every(state => !isOver(state))
+    const inHere = folder === undefined ? undefined : await inProject(folder, this.#host.clock)
+    // A path of one that was imported is of another machine.
+    const isHere = async ({ state, imported, project }: RunSummaryView) =>
+      !inHere || state === 'damaged' || (!imported && (await inHere(project)))
     const runs = live ? this.#host.runtime.active.map(run => ({ run })) : await this.#all()
     for (const each of newestFirst(runs)) {
       if (found.length >= limit) break
       const told = await this.#told(each)
-      if (told && (states?.includes(told.state) ?? true)) found.push(told)
+      if (!told || states?.includes(told.state) === false) continue
+      if (await isHere(told)) found.push(told)
     }
     return found
   }

@@ -1,10 +1,12 @@
 // Views of runs: of those at work from their drivers, of all others from the trail. A view of a run that is over is
 // remembered, so that its trail is read once.
 import { err, ok, ParleyError, pause, type Result, type RunId, refuse, unwrap } from '@parley/core'
+import type { TrailObject } from '@parley/trail'
 import { coordinatorDefaults, coordinatorLimits } from '../limits.ts'
 import { RunProjection } from '../projection/run-projection.ts'
 import type { RunDriver } from '../run/run-driver.ts'
 import type { RunsHost } from '../run/runs-host.ts'
+import { Prompts, type PromptsView } from './prompts.ts'
 import { unreadable } from './run-list.ts'
 import { hasResult } from './run-result.ts'
 import { runView } from './to-view.ts'
@@ -78,6 +80,13 @@ export class RunViews {
     }
   }
 
+  async prompts(run: RunId): Promise<Result<PromptsView>> {
+    const prompts = new Prompts()
+    const read = await this.readable(run, object => prompts.see(object))
+    if (!read.ok) return read
+    return read.value.root ? ok(prompts.view(read.value)) : refuse('not_found', `There is no run ${run}.`)
+  }
+
   /** Something of a run that is over has changed after all. */
   forget(run: RunId): void {
     this.#finished.delete(run)
@@ -96,16 +105,16 @@ export class RunViews {
   }
 
   /** What the trail says. A damaged run is a refusal for whoever asks for it, and nothing to the others. */
-  async readable(run: RunId): Promise<Result<RunProjection>> {
+  async readable(run: RunId, see?: (object: TrailObject) => void): Promise<Result<RunProjection>> {
     try {
-      return ok(await this.project(run))
+      return ok(await this.project(run, see))
     } catch (cause) {
       return err(unreadable(run, cause))
     }
   }
 
   /** Throws where the run is damaged. */
-  async project(run: RunId): Promise<RunProjection> {
+  async project(run: RunId, see?: (object: TrailObject) => void): Promise<RunProjection> {
     const { trail: all, isActive } = this.#host
     const trail = all.run(run)
     const projection = new RunProjection()
@@ -113,7 +122,10 @@ export class RunViews {
     for await (const record of trail.replay({ sound: true })) {
       if ('event_type' in record)
         await projection.apply(record, async id => objects.get(id) ?? (await trail.object(id))?.value)
-      else objects.set(record.id, record.value)
+      else {
+        objects.set(record.id, record.value)
+        see?.(record)
+      }
     }
     // Nothing of a run that is not at work stays in memory.
     if (!isActive(run)) await all.release(run)

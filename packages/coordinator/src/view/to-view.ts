@@ -1,20 +1,22 @@
 // A run's projection as its view.
+import { commandText } from '@parley/agents'
 import { durationMs, machineFaultText, parseTimestamp, type RunId, type WorkspaceId } from '@parley/core'
 import { given } from '../given.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { judgedBy } from '../merge/evaluation.ts'
 import { whyFinal } from '../plan/finality.ts'
-import { allowance, spentText, turnsOf } from '../plan/spending.ts'
+import { turnsOf } from '../plan/spending.ts'
 import { after } from '../projection/highway.ts'
 import type { FolderAction, ProjectedTask, ProjectedWorkspace, TurnRecord } from '../projection/projected.ts'
 import { type RunProjection, waitsForPerson } from '../projection/run-projection.ts'
 import { wasAbandoned } from '../run/abandon.ts'
 import { doerOf, type PlannedTask } from '../team/team.ts'
 import { nameOf } from '../turn/identities.ts'
-import { failureText, sentence } from './failure-text.ts'
+import { sentence } from './failure-text.ts'
 import { furnishingViews } from './furnishing-view.ts'
-import { gateViews } from './gate-view.ts'
+import { type Asks, gateViews } from './gate-view.ts'
 import { salvageOfTask } from './salvage-view.ts'
+import { noteOf } from './task-note.ts'
 import type {
   PlanTaskView,
   RunState,
@@ -30,17 +32,24 @@ import type {
 export interface Live {
   activity(workspace: WorkspaceId): string | undefined
   turn(workspace: WorkspaceId): TurnRecord | undefined
+  /** Whether its agent waits for an answer in its turn. */
+  asks: Asks
   result(): RunView['result']
 }
 
-const nothingLive: Live = { activity: () => undefined, turn: () => undefined, result: () => undefined }
+const nothingLive: Live = {
+  activity: () => undefined,
+  turn: () => undefined,
+  asks: () => false,
+  result: () => undefined,
+}
 
 export function runView(run: RunId, projection: RunProjection, live: Live = nothingLive): RunView {
   const { facts, root } = projection
   const tasks = withParents(facts?.plan ?? []).map(([planned, parent]) => taskView(planned, parent, projection, live))
   const state = runState(projection, tasks)
   const reason = reasonOf(state, tasks, projection)
-  const gates = gateViews(run, projection)
+  const gates = gateViews(run, projection, live.asks)
   return {
     run,
     intent: facts?.intent ?? '',
@@ -55,6 +64,7 @@ export function runView(run: RunId, projection: RunProjection, live: Live = noth
     usage: total(tasks.map(task => task.usage)),
     tasks,
     ...given({ folders: facts && furnishingViews(facts) }),
+    ...given({ asks_before: facts?.gates && [...facts.gates] }),
     gates,
     ...given({ reason, waits: waitsOf(gates, projection), times: timesOf(projection), result: live.result() }),
     warnings: warningsOf(projection),
@@ -66,6 +76,7 @@ export function summary({
   tasks: _,
   folders: _0,
   gates: _1,
+  asks_before: _6,
   reason: _2,
   result: _3,
   warnings: _4,
@@ -151,10 +162,12 @@ function rejectedBy(projection: RunProjection): string {
 function warningsOf(projection: RunProjection): string[] {
   const { facts } = projection
   if (!facts) return []
-  const { dirty } = facts.project
+  const { dirty, dirty_files: names = [] } = facts.project
   const changes =
     dirty === 1 ? 'One uncommitted change of the project is' : `${dirty} uncommitted changes of the project are`
-  const uncommitted = dirty > 0 ? [`${changes} not part of this run.`] : []
+  const more = dirty > names.length ? ` and ${dirty - names.length} more` : ''
+  const which = names.length === 0 ? '' : `: ${names.join(', ')}${more}`
+  const uncommitted = dirty > 0 ? [`${changes} not part of this run${which}.`] : []
   const team = facts.team.warnings.map(({ message }) => message)
   const uncarried = (facts.uncarried ?? []).map(
     glob => `${glob} names no ignored file of the project: nothing is carried.`,
@@ -187,7 +200,7 @@ function taskView(
   const outsideLinks = made?.outsideLinks ?? []
   const state = task ? taskState(task, planned, newest, projection) : projection.over ? 'cancelled' : 'waiting'
   const busy = newest && [...projection.about(newest.id).toReversed(), newest].find(each => each.ended === undefined)
-  const activity = busy && state !== 'done' ? live.activity(busy.id) : undefined
+  const activity = busy && state !== 'done' ? doingOf(busy, planned, live.activity(busy.id)) : undefined
   const note = noteOf(state, task, planned, newest, projection)
   const salvage = task && salvageOfTask(projection, task, planned)
   const moved = newest?.facts?.kind === 'work' && newest.facts.agent
@@ -215,9 +228,16 @@ function taskView(
     ...named('dropped', refusedBy(all, 'special_file')),
     ...given({ symlinks: planned.symlinks }),
     ...named('outside_links', outsideLinks),
-    steps: all.map(each => stepView(each, attempts, live)),
+    steps: all.map(each => stepView(each, attempts, planned, live)),
     usage: usageOf(all, live),
   }
+}
+
+/** Who judges or joins the work, and what was said last; an author is named beside the task. */
+function doingOf({ facts, state }: ProjectedWorkspace, { check = [] }: PlannedTask, said: string | undefined) {
+  if (facts === undefined || facts.kind === 'work' || facts.kind === 'team' || state !== 'active') return said
+  const who = facts.kind === 'check' ? commandText(check) : nameOf(facts.agent)
+  return [`${facts.kind === 'check' ? 'check:' : `${facts.kind} by`} ${who}`, said].filter(Boolean).join(' · ')
 }
 
 function refusedBy(workspaces: readonly ProjectedWorkspace[], action: FolderAction): string[] {
@@ -233,7 +253,12 @@ function terminatingView({ since, period, paused, reason }: NonNullable<Projecte
   return { until: after(since, period + paused), reason }
 }
 
-function stepView(each: ProjectedWorkspace, attempts: readonly ProjectedWorkspace[], live: Live): StepView {
+function stepView(
+  each: ProjectedWorkspace,
+  attempts: readonly ProjectedWorkspace[],
+  { check }: PlannedTask,
+  live: Live,
+): StepView {
   const { facts } = each
   const work = facts && 'of' in facts ? facts.of : each.id
   const text = each.checkpoints.findLast(({ turn }) => turn?.outcome !== 'kept')?.text ?? each.reason
@@ -243,12 +268,14 @@ function stepView(each: ProjectedWorkspace, attempts: readonly ProjectedWorkspac
   return {
     kind: facts?.kind ?? 'work',
     agent: facts?.agent ?? '',
+    ...(facts?.kind === 'check' && check && { command: commandText(check) }),
     attempt: attempts.findIndex(({ id }) => id === work) + 1,
     workspace: each.id,
     outcome: stepOutcome(each),
     started: each.created,
     ...(each.ended !== undefined && { ended: each.ended }),
     ...(text !== undefined && text !== '' && { text }),
+    ...(each.setup && { setup: { ...each.setup, command: [...each.setup.command] } }),
     ...(each.migrations.length > 0 && { moves: each.migrations.map(move => ({ ...move })) }),
     ...(sessions.length > 0 && { sessions }),
     usage: usageOf([each], live),
@@ -284,6 +311,8 @@ function taskState(
       return task.dependsOn.every(id => projection.tasks.get(id)?.status === 'integrated') ? 'ready' : 'waiting'
     case 'assigned':
     case 'in_progress':
+      // Its agent has not got its message yet.
+      if (newest?.state === 'idle' && projection.highway.waits('envelope_delivery', newest.id)) return 'gated'
       if (newest?.state === 'blocked' || newest?.state === 'suspended' || newest?.state === 'migrating')
         return newest.state
       return 'working'
@@ -303,42 +332,13 @@ function taskState(
   }
 }
 
-function noteOf(
-  state: TaskState,
-  task: ProjectedTask | undefined,
-  planned: PlannedTask,
-  newest: ProjectedWorkspace | undefined,
-  projection: RunProjection,
-): string | undefined {
-  if (state === 'cancelled') return task && cancelNote(task, planned, projection)
-  if (!newest) return undefined
-  if (state === 'blocked') return newest.reason
-  if (state === 'suspended') return `Suspended${newest.decidedBy === undefined ? '' : ` by ${newest.decidedBy}`}.`
-  const move = newest.migrations.at(-1)
-  if (state === 'migrating' && move) return `${move.to} takes over from ${move.from}: ${move.reason}`
-  if (state === 'conflicted') return newest.conflicts.find(({ settled }) => !settled)?.description
-  if (state !== 'failed' && state !== 'ready') return undefined
-  return (
-    (task?.status === 'failed' ? whyFinal(projection, task, planned) : undefined) ?? failureText(newest, projection)
-  )
-}
-
-function cancelNote(task: ProjectedTask, planned: PlannedTask, projection: RunProjection): string {
-  for (const type of ['task_approval', 'workspace_create', 'envelope_delivery'] as const) {
-    const end = projection.highway.ended(type, task.id)
-    if (end?.action !== 'reject') continue
-    const by = end.actor === 'system' ? 'the coordinator' : end.actor
-    const who = end.actor === 'fallback' ? 'nobody approved it in time' : `${by} did not approve it`
-    const why = end.reason === undefined || end.actor === 'fallback' ? '' : `: ${end.reason}`
-    return sentence(`Not done: ${who}${why}`)
-  }
-  const { spent } = allowance(projection, planned, task)
-  return spent ? spentText(spent) : 'Not needed any more.'
-}
-
 function usageOf(workspaces: readonly ProjectedWorkspace[], live: Live): UsageView {
-  const turns = workspaces.flatMap(each => turnsOf(each, ({ id }) => live.turn(id)))
-  return total(turns.map(turn => ({ ...turn, turns: 1 })))
+  return total(
+    workspaces.flatMap(each => {
+      const turns = each.facts?.kind === 'check' ? 0 : 1
+      return turnsOf(each, ({ id }) => live.turn(id)).map(turn => ({ ...turn, turns }))
+    }),
+  )
 }
 
 const OPTIONAL = ['tokens_in', 'tokens_out', 'tokens_cached', 'usd'] as const

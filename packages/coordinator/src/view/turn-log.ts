@@ -26,13 +26,15 @@ export const LogItemSchema = Type.Union([
 ])
 export type LogItem = Static<typeof LogItemSchema>
 
-/** Ends with the run, or with the task that is named. */
+/** What turns at work have said so far, then what comes. Ends with the run, with the task, or at once with `now`. */
 export async function* followTurns(
   { views, listeners }: Pick<Coordination, 'views' | 'listeners'>,
   run: RunId,
-  task: string | undefined,
+  { task, now = false }: { readonly task?: string | undefined; readonly now?: boolean | undefined },
   signal?: AbortSignal,
 ): AsyncGenerator<LogItem> {
+  const before = listeners.recent(run)
+  let begun = false
   const heard: LogItem[] = []
   let missed = 0
   let wake = () => {}
@@ -54,13 +56,18 @@ export async function* followTurns(
       const woken = new Promise<undefined>(resolve => {
         wake = () => resolve(undefined)
       })
-      const got = heard.length > 0 ? undefined : await Promise.race([next, woken])
-      if (missed > 0) yield { type: 'missed', count: missed }
-      missed = 0
-      yield* heard.splice(0)
+      const got = begun && heard.length > 0 ? undefined : await Promise.race(begun ? [next, woken] : [next])
+      if (begun) {
+        if (missed > 0) yield { type: 'missed', count: missed }
+        missed = 0
+        yield* heard.splice(0)
+      }
       if (!got) continue
       if (got.done) return
       yield* newSteps(got.value, task, seen)
+      if (!begun) yield* ofTurnsAtWork(before, got.value, task)
+      begun = true
+      if (now) return
       if (task !== undefined && isSettled(got.value, task)) return
       next = following.next()
     }
@@ -68,6 +75,21 @@ export async function* followTurns(
     off()
     await following.return?.()
   }
+}
+
+function* ofTurnsAtWork(
+  { events, missed }: ReturnType<Coordination['listeners']['recent']>,
+  { tasks }: RunView,
+  task: string | undefined,
+): Generator<LogItem> {
+  const steps = tasks.flatMap(({ steps }) => steps)
+  const atWork = new Set(steps.filter(({ ended }) => ended === undefined).map(({ workspace }) => workspace))
+  const items = events.flatMap(event => {
+    const meant = atWork.has(event.workspace) && (task === undefined || event.task === task)
+    return (meant && itemOf(event)) || []
+  })
+  if (items.length > 0 && missed > 0) yield { type: 'missed', count: missed }
+  yield* items
 }
 
 function* newSteps(view: RunView, task: string | undefined, seen: Map<string, string>): Generator<LogItem> {

@@ -1,6 +1,7 @@
 // What people and programs are shown of a run, the same for all clients: a projection of the trail, with what the turns
 // at work are doing now laid over it.
 import { machineCodes, type Static, Type } from '@parley/core'
+import { GATE_TYPES } from '@parley/trail/events'
 import { DOINGS } from '../projection/times.ts'
 import { closed, GateViewSchema, MoveViewSchema, SalvageViewSchema, Time } from './people-view.ts'
 
@@ -8,6 +9,7 @@ const Count = Type.Integer({ minimum: 0 })
 
 /** Measured for every turn: `turns`, `wall_ms`, `output_bytes`. The rest is there where the agents' output told it. */
 export const UsageViewSchema = closed({
+  /** Of agents: a check takes none. */
   turns: Count,
   wall_ms: Count,
   output_bytes: Count,
@@ -42,6 +44,8 @@ export type StepOutcome = (typeof STEP_OUTCOMES)[number]
 export const StepViewSchema = closed({
   kind: Type.Enum(['work', 'check', 'review', 'merge', 'team']),
   agent: Type.String(),
+  /** Of a check: the command line. */
+  command: Type.Optional(Type.String()),
   /** Which attempt it is, or belongs to. */
   attempt: Count,
   workspace: Type.String(),
@@ -50,6 +54,8 @@ export const StepViewSchema = closed({
   ended: Type.Optional(Time),
   /** What it said at its end: the answer, the judgement, or why it failed. */
   text: Type.Optional(Type.String()),
+  /** What set up its folder before its first turn, and how long that took. */
+  setup: Type.Optional(closed({ command: Type.Array(Type.String()), wall_ms: Count })),
   /** Agents that took it over from one another. */
   moves: Type.Optional(Type.Array(MoveViewSchema)),
   /** Conversations of its program, by turn, and whether a turn went on with an earlier one. */
@@ -171,6 +177,8 @@ export const RunViewSchema = closed({
   tasks: Type.Array(PlanTaskViewSchema),
   /** What runs in folders before anybody works there, and what is copied into them; undefined for neither. */
   folders: Type.Optional(Type.Array(FurnishingViewSchema)),
+  /** What a person is asked before, on the way. */
+  asks_before: Type.Optional(Type.Array(Type.Enum([...GATE_TYPES]))),
   /** What waits for a person. */
   gates: Type.Array(GateViewSchema),
   /** Why it did not come to a good end. */

@@ -81,7 +81,7 @@ export function subjectOf(projection: RunProjection, text: string): Subject | un
   const named = [...projection.workspaces.values()].find(({ id }) => id === (text as string))
   const about = named?.facts && 'of' in named.facts ? named.facts.of : undefined
   const judged = about === undefined ? named : [...projection.workspaces.values()].find(({ id }) => id === about)
-  const planned = projection.task(text)
+  const planned = projection.taskMeant(text)
   const work = judged?.facts ? judged : planned && newestOf(projection, planned)
   if (!work?.facts) return undefined
   const { commit: base } = work.facts

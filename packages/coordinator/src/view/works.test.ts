@@ -1,5 +1,6 @@
 // The work under judgement, as the merge gate, `diff` and `show` have it: on a real trail and a real repository.
-import { rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunId, unwrap } from '@parley/core'
 import { expect, test } from 'vitest'
@@ -49,12 +50,12 @@ test('work at its merge gate is shown with files, patch, words, check, review an
           task: 'a',
           said: 'wrote made',
           judgements: [
-            { kind: 'check', outcome: 'accepted' },
+            { kind: 'check', command: 'test -f made', outcome: 'accepted' },
             { kind: 'review', outcome: 'accepted', text: expect.stringContaining('Good.') },
           ],
         },
       ],
-      usage: { turns: 3 },
+      usage: { turns: 2 },
     })
     expect(work.parts).toHaveLength(1)
   }
@@ -87,4 +88,19 @@ test('after the end, and after a restart, the whole result and each task are sti
   expect(unwrap(first).patch).toBeUndefined()
   rmSync(join(fixture.profile, 'runs', view.run), { recursive: true })
   expect(await fixture.coordinator.works.show(view.run as RunId, {})).toMatchObject(refusal('work_gone'))
+})
+
+test('a patch for git has the content of files that are no text', async () => {
+  const fixture = await Fixture.open({
+    one: ({ folder }) => {
+      writeFileSync(join(folder!, 'b.bin'), Buffer.from([0, 1, 2, 0]))
+      return 'made'
+    },
+  })
+  const { run } = await fixture.finished(planned('{ id: a, agent: one, prompt: x }'))
+  const { works } = fixture.coordinator
+  expect(unwrap(await works.show(run as RunId, { patch: true })).patch).toContain('Binary files')
+  const { patch } = unwrap(await works.show(run as RunId, { patch: true, binary: true }))
+  execFileSync('git', ['apply'], { cwd: fixture.project, input: patch })
+  expect(readFileSync(join(fixture.project, 'b.bin'))).toEqual(Buffer.from([0, 1, 2, 0]))
 })

@@ -11,6 +11,8 @@ interface Wanted {
   /** A task of the plan or a workspace; all that is integrated without it. */
   readonly task?: string | undefined
   readonly patch?: boolean | undefined
+  /** The patch has what `git apply` needs for files that are no text. */
+  readonly binary?: boolean | undefined
 }
 
 /** Refusals: `not_found`, `invalid_state`, `work_gone` where nothing here has its files, and what reading refuses. */
@@ -23,7 +25,7 @@ export class Works {
     this.#views = views
   }
 
-  async show(run: RunId, { task, patch = false }: Wanted): Promise<Result<WorkView>> {
+  async show(run: RunId, { task, patch = false, binary }: Wanted): Promise<Result<WorkView>> {
     const view = await this.#views.view(run)
     if (!view.ok) return view
     return this.withFolders(run, async (folders, projection) => {
@@ -39,7 +41,7 @@ export class Works {
       return ok({
         ...aboutWork(view.value, subject),
         ...fileViews(await folders.changes(base, commit)),
-        ...(patch && { patch: await folders.diff(base, commit, { maxBytes }) }),
+        ...(patch && { patch: await folders.diff(base, commit, { maxBytes, binary }) }),
       })
     })
   }

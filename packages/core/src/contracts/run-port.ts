@@ -32,7 +32,7 @@ export interface RunRequest {
 }
 
 /** One trail entry as a watcher sees it. `seq` is the cursor; nothing else orders. */
-export interface RunEvent {
+export interface RunEntry {
   readonly seq: number
   readonly id: EntryId
   readonly timestamp: Timestamp
@@ -52,7 +52,7 @@ export interface RunEnd {
 }
 
 export type RunPage = {
-  readonly events: readonly RunEvent[]
+  readonly events: readonly RunEntry[]
   /** `seq` of the last event seen: pass it as `after` to continue from here, in another process too. */
   readonly cursor: number
   /** What agents said since the last page. Not on record; what a slow reader missed is replaced by a mark. */
@@ -88,7 +88,12 @@ export interface FoundRuns {
 }
 
 export type GateDecision =
-  | { readonly decision: 'approve' | 'reject'; readonly reason?: string | undefined }
+  | {
+      readonly decision: 'approve' | 'reject'
+      readonly reason?: string | undefined
+      /** Of work that is rejected at its merge: its task is done once more, and its agent is told the reason. */
+      readonly again?: boolean | undefined
+    }
   | {
       readonly decision: 'modify'
       readonly changes: Readonly<Record<string, unknown>>

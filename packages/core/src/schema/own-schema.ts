@@ -11,9 +11,13 @@ import { type Check, type CompileMode, makeAjv, makeValidator, type Validator } 
 /**
  * A validator for a JSON Schema of Draft 2020-12. Refuses with `invalid_schema`, at once, what is no such schema,
  * refers outside itself or has a pattern that is none. Formats are annotations. A value that drives a recursive schema
- * out of the stack does not fit.
+ * out of the stack does not fit. Nothing looks at a `proven` schema before its first use: it is known to be one.
  */
-export function compileOwn(schema: unknown): Result<Validator<unknown>> {
+export function compileOwn(
+  schema: unknown,
+  { proven = false }: { readonly proven?: boolean | undefined } = {},
+): Result<Validator<unknown>> {
+  if (proven) return ok(makeValidator(schema as TSchema, mode => compileFreely(schema as AnySchema, mode)))
   try {
     // A copy: later changes, or accessors, have no effect.
     const own = JSON.parse(JSON.stringify(schema) ?? 'null') as AnySchema
@@ -25,11 +29,6 @@ export function compileOwn(schema: unknown): Result<Validator<unknown>> {
   } catch (thrown) {
     return invalidSchema(asParleyError(thrown).message)
   }
-}
-
-/** The same for a schema that is known to be one: nothing looks at it before its first use. */
-export function compileProven(schema: unknown): Validator<unknown> {
-  return makeValidator(schema as TSchema, mode => compileFreely(schema as AnySchema, mode))
 }
 
 function compileFreely(schema: AnySchema, mode: CompileMode): Check {

@@ -1,7 +1,7 @@
 // What an agent reports it used since its last checkpoint, against the meter (W-CP-10). A difference is on record;
 // limits are enforced on the meter alone.
 import type { CheckpointId, Ticks } from '@parley/core'
-import { type EventBody, type ResourceUsage, USAGE_FIELDS } from '@parley/trail/events'
+import { type EventBody, ResourceUsage } from '@parley/trail/events'
 import type { Batch } from '../batch.ts'
 import { clockTicks, wholeMilliseconds } from '../budget/clock.ts'
 import { kernelDefaults } from '../limits.ts'
@@ -33,6 +33,8 @@ function exact(amount: number): number {
   return Math.max(0, Number(amount.toFixed(9)))
 }
 
+const FIELDS = Object.keys(ResourceUsage.properties) as (keyof ResourceUsage)[]
+
 export function writeDiscrepancies(
   batch: Batch,
   workspace: Workspace,
@@ -41,7 +43,7 @@ export function writeDiscrepancies(
 ): void {
   if ((batch.context.level ?? 3) < 3) return
   const measured = unreported(workspace, batch.context.now)
-  for (const field of USAGE_FIELDS) {
+  for (const field of FIELDS) {
     if (!isMeasured(batch.run, field)) continue
     const [agent, runtime] = [usage[field], measured[field]]
     if (exact(Math.abs(agent - runtime)) <= allowance(batch, field, runtime)) continue

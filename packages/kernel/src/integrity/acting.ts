@@ -1,6 +1,6 @@
 // Whose agent did what an entry records (W-SEC-17): its own workspace's mostly, and for operations a delegate above it.
 import { unwrap, type WorkspaceId } from '@parley/core'
-import type { Entry, RunModel, RunTrail, TrailQuery, WorkspaceFacts } from '@parley/trail'
+import type { Entry, RunModel, RunTrail, TrailQuery } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 
 /** Operations on a workspace that its direct parent has, and those of every delegate above it (W-ROLE-04). */
@@ -104,12 +104,8 @@ function subjectOf({ workspace, body }: Entry): WorkspaceId | undefined {
   return workspace ?? id
 }
 
-function delegatesAbove(
-  { workspaces }: RunModel,
-  below: WorkspaceId | undefined,
-  role: string,
-): readonly WorkspaceFacts[] {
-  const found: WorkspaceFacts[] = []
+function delegatesAbove({ workspaces }: RunModel, below: WorkspaceId | undefined, role: string) {
+  const found = []
   let facts = below === undefined ? undefined : workspaces.get(below)
   while (facts?.parent != null) {
     facts = workspaces.get(facts.parent)

@@ -2,16 +2,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { unwrap } from '@parley/core'
-import {
-  ContentCipher,
-  ContentKeys,
-  fileStateCache,
-  KEY_MARK,
-  openTrail,
-  type Sealing,
-  sealingOf,
-  Trail,
-} from '@parley/trail'
+import { ContentCipher, fileStateCache, KEY_MARK, openTrail, Trail } from '@parley/trail'
 import { DEPLOYMENT_MODELS, type DeploymentModel } from '@parley/trail/events'
 import { memoryDisks, openMemoryStore, tamper } from '@parley/trail/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -25,11 +16,10 @@ import { deploymentModel } from './deployment.ts'
 
 const SECRET = new Uint8Array(32).fill(3)
 const MARKER = 'marker-0815-nobody-else-says-this'
-const cipherOf = (sealing: Sealing, secret = SECRET) => new ContentCipher(new ContentKeys(secret), sealing)
 
-async function memoryTrail(sealing: Sealing = 'none'): Promise<Trail> {
+async function memoryTrail(model: DeploymentModel = 'single-runtime'): Promise<Trail> {
   const store = await openMemoryStore(memoryDisks())
-  const trail = new Trail({ store, ...(sealing !== 'none' && { cipher: cipherOf(sealing) }) })
+  const trail = new Trail({ store, ...(model !== 'single-runtime' && { cipher: ContentCipher.for(model, SECRET) }) })
   onTestFinished(() => trail.close())
   return trail
 }
@@ -55,17 +45,17 @@ test.each([
 )
 
 const states = new MemoryStates()
-test.each<[DeploymentModel, Sealing, Partial<RuntimeOptions>, readonly RegExp[]]>([
-  ['zero-trust', 'trail', { secret: SECRET }, [/a key for each workspace/]],
-  ['zero-trust', 'workspace', {}, [/the profile's secret/]],
-  ['zero-trust', 'workspace', { secret: SECRET, stateCache: states }, [/kept states/]],
-  ['zero-trust', 'none', { stateCache: states }, [/each workspace/, /kept states/, /secret/]],
-  ['shared-infrastructure', 'trail', { stateCache: states }, [/kept states/]],
-  ['shared-infrastructure', 'trail', { transport: outside }, [/authenticates both ends/]],
-  ['shared-infrastructure', 'none', { transport: outside }, [/encrypted at rest/, /both ends/]],
-])('W-SEC-16 %s over a trail sealed by %j, with %o, is told all that is missing', async (...given) => {
-  const [deployment, sealing, options, expected] = given
-  const trail = await memoryTrail(sealing)
+test.each<[DeploymentModel, DeploymentModel, Partial<RuntimeOptions>, readonly RegExp[]]>([
+  ['zero-trust', 'shared-infrastructure', { secret: SECRET }, [/a key for each workspace/]],
+  ['zero-trust', 'zero-trust', {}, [/the profile's secret/]],
+  ['zero-trust', 'zero-trust', { secret: SECRET, stateCache: states }, [/kept states/]],
+  ['zero-trust', 'single-runtime', { stateCache: states }, [/each workspace/, /kept states/, /secret/]],
+  ['shared-infrastructure', 'shared-infrastructure', { stateCache: states }, [/kept states/]],
+  ['shared-infrastructure', 'shared-infrastructure', { transport: outside }, [/authenticates both ends/]],
+  ['shared-infrastructure', 'single-runtime', { transport: outside }, [/encrypted at rest/, /both ends/]],
+])('W-SEC-16 %s over a trail opened for %j, with %o, is told all that is missing', async (...given) => {
+  const [deployment, opened, options, expected] = given
+  const trail = await memoryTrail(opened)
   const error = await Runtime.open({ trail, deployment, level: 1, ...options }).catch((cause: unknown) => cause)
   expect(error).toMatchObject({ code: 'unsupported', details: { reason: 'unmet_deployment_model' } })
   const { missing } = (error as { details: { missing: string[] } }).details
@@ -82,7 +72,7 @@ test.each([
   ['zero_trust', 'zero-trust'],
   ['zero-trust', 'zero-trust'],
 ] as const)('W-SEC-13 with the model %j it starts, and the first entry says %s', async (deployment, model) => {
-  const trail = await memoryTrail(sealingOf(model))
+  const trail = await memoryTrail(model)
   const runtime = await Runtime.open({ trail, users: EVERYBODY, secret: SECRET, ...(deployment && { deployment }) })
   onTestFinished(() => runtime.close())
   expect(runtime.deployment).toBe(model)
@@ -117,13 +107,13 @@ describe('on a disk', () => {
   }
 
   function optionsFor(model: DeploymentModel, profile: string, secret = SECRET) {
-    const sealing = sealingOf(model)
+    const cipher = ContentCipher.for(model, secret)
     return {
       profile,
       secret,
       deployment: model,
-      cipher: cipherOf(sealing, secret),
-      stateCache: fileStateCache(join(profile, 'states'), { keys: new ContentKeys(secret), seals: sealing !== 'none' }),
+      cipher,
+      stateCache: fileStateCache(join(profile, 'states'), cipher),
       stateCacheEntries: 1,
     }
   }
@@ -265,7 +255,7 @@ describe('on a disk', () => {
     await f.trail.close()
     rmSync(join(profile, 'trail', KEY_MARK))
     const secret = new Uint8Array(32).fill(9)
-    const trail = await openTrail(profile, { cipher: cipherOf('workspace', secret) })
+    const trail = await openTrail(profile, { cipher: ContentCipher.for('zero-trust', secret) })
     onTestFinished(() => trail.close())
     expect((await trail.verifyAll()).runs.flatMap(({ findings }) => findings)).toEqual([])
     const entries = unwrap(await trail.run(f.run.id).query({ event_type: 'checkpoint_created' }))

@@ -1,6 +1,6 @@
 // The deployment model that a runtime vouches for (W-SEC-13, -16); docs/guide/security.md says what each one protects.
 import { ParleyError } from '@parley/core'
-import type { Sealing, StateCacheStore } from '@parley/trail'
+import type { ContentCipher, StateCacheStore } from '@parley/trail'
 import { DEPLOYMENT_MODELS, type DeploymentModel } from '@parley/trail/events'
 import type { Transport } from '../runtime/actor/transport.ts'
 
@@ -8,7 +8,7 @@ import type { Transport } from '../runtime/actor/transport.ts'
 export const DEPLOYMENT_MODEL: DeploymentModel = 'single-runtime'
 
 interface Mechanisms {
-  readonly sealing: Sealing
+  readonly sealing: ContentCipher['sealing']
   readonly secret: boolean
   readonly stateCache: Pick<StateCacheStore, 'sealed'> | undefined
   readonly transport: Pick<Transport, 'protection'>

@@ -2,7 +2,7 @@
 // does not read, even where access control has a hole.
 import { join } from 'node:path'
 import { type CheckpointId, type EnvelopeId, unwrap, type WorkspaceId } from '@parley/core'
-import { ContentCipher, ContentKeys, type ContentScope, fileStateCache } from '@parley/trail'
+import { ContentCipher, type ContentScope, fileStateCache } from '@parley/trail'
 import { describe, expect, test } from 'vitest'
 import type { MemoryRecord } from '../objects.ts'
 import { type Fixture, type FixtureOptions, fixture, type Row, refused, withWorker } from '../testing/fixture.ts'
@@ -14,7 +14,7 @@ import { readCheckpointContent, readContent, readEnvelopeContent } from './handl
 const SECRET = new Uint8Array(32).fill(5)
 
 function zeroTrust(options: FixtureOptions = {}): Promise<Fixture> {
-  const cipher = new ContentCipher(new ContentKeys(SECRET), 'workspace')
+  const cipher = ContentCipher.for('zero-trust', SECRET)
   return fixture({ secret: SECRET, deployment: 'zero-trust', cipher, ...options })
 }
 
@@ -160,14 +160,14 @@ test('an agent whose workspace is over is denied under its name', async () => {
 })
 
 test('under the other models the runtime opens for whom access control lets pass', async () => {
-  const cipher = new ContentCipher(new ContentKeys(SECRET), 'trail')
+  const cipher = ContentCipher.for('shared-infrastructure', SECRET)
   const f = await withWorker({ secret: SECRET, deployment: 'shared-infrastructure', cipher })
   expect(f.run.agentKeys(f.id('W'))).toBeUndefined()
 })
 
 test('W-SEC-09 a sealed deliverable that was changed on the disk is flagged, and is not shown', async () => {
   const profile = temporaryProfile()
-  const stateCache = fileStateCache(join(profile, 'states'), { keys: new ContentKeys(SECRET), seals: true })
+  const stateCache = fileStateCache(join(profile, 'states'), ContentCipher.for('zero-trust', SECRET))
   const f = await zeroTrust({ profile, stateCache, stateCacheEntries: 1 })
   const worker = await f.workspace('W', { directive: { format: 'markdown', content: 'work' } })
   unwrap(await worker.receive())

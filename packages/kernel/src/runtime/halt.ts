@@ -1,7 +1,7 @@
 // Runs that cannot be trusted (W-REC-13): found damaged when the runtime was opened, or not to be recovered. Such a run
 // takes nothing and nothing is written to it; a human has to look, and the other runs go on.
 import { asParleyError, type ObjectId, ParleyError, type RunId } from '@parley/core'
-import type { Finding, RunTrail, Trail } from '@parley/trail'
+import type { RunTrail, Trail, VerifyReport } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
 import type { House } from '../house/house.ts'
 import { forgedEntry } from '../integrity/object-proof.ts'
@@ -21,7 +21,7 @@ export async function damageOf(id: RunId, trail: RunTrail, cause: unknown): Prom
   return haltedBy(id, cause)
 }
 
-function haltError(run: RunId, what: string, findings: readonly Finding[] = [], cause?: unknown): ParleyError {
+function haltError(run: RunId, what: string, findings: VerifyReport['findings'] = [], cause?: unknown): ParleyError {
   const message = `The run ${run} is halted: ${what}. Nothing is repaired by itself; verify the trail, and restore it from a backup.`
   return new ParleyError('run_halted', message, { details: { run, findings }, cause })
 }

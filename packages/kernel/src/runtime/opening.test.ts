@@ -3,16 +3,8 @@ import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { asParleyError, type EntryId, formatTimestamp, type RunId, unwrap } from '@parley/core'
-import {
-  fileStateCache,
-  openSegmentStore,
-  type StateCacheStore,
-  type StoredRecord,
-  stamp,
-  Trail,
-  type TrailStore,
-} from '@parley/trail'
-import { openMemoryStore, type StoredEntry, tamper } from '@parley/trail/testing'
+import { fileStateCache, type StateCacheStore, type StoredRecord, stamp, Trail, type TrailStore } from '@parley/trail'
+import { openMemoryStore, openSegmentStore, type StoredEntry, tamper } from '@parley/trail/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Fixture, type FixtureOptions, fixture, withWorker } from '../testing/fixture.ts'
 import { rewrite } from '../testing/foreign.ts'

@@ -40,7 +40,7 @@ export interface RuntimeOptions {
   readonly secret?: Uint8Array
   /** Assigns agents to workspaces (W-SEC-03); without it each workspace has an agent of its own. */
   readonly identify?: Identify
-  /** W-SEC-13, `single-runtime` by default. Others need a trail opened with a cipher of `sealingOf`. */
+  /** W-SEC-13, `single-runtime` by default. Others need a trail opened with the model's cipher. */
   readonly deployment?: string
   /** What the machine has left (W-WS-20); without it there is room for everything within the limits. */
   readonly capacity?: CapacityProbe

@@ -2,7 +2,7 @@
 // again, and keeps the house run. runs.ts holds the runs themselves.
 import type { Clock, IdSource, ParleyError, Result, RunId, Ticks, WorkspaceId } from '@parley/core'
 import { err, isId, ok, StrictClock, SystemClock, SystemIds, unwrap } from '@parley/core'
-import { ContentKeys, type RunTrail } from '@parley/trail'
+import type { RunTrail } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
 import type { UserDirectory } from '../batch.ts'
 import type { Command } from '../command.ts'
@@ -116,7 +116,7 @@ export class Runtime implements RunHost, UsersHost {
       users: options.users !== undefined,
     })
     const held = unwrap(options.trail.hold())
-    if (options.secret) options.trail.prove(new ContentKeys(options.secret))
+    if (options.secret) options.trail.prove(options.secret)
     const runtime = new Runtime({ ...options, level }, deployment, held)
     try {
       await runtime.#open()

@@ -1,6 +1,6 @@
 // The load checks of W-TAX-05. Each finds all its faults, whatever the others find; malformed entries are left out, but
 // their names count as registered. The ceiling of derived roles: W-ROLE-09, A-53.
-import { compile, type SchemaProblem, type Validator } from '@parley/core'
+import { compile, type Validator } from '@parley/core'
 import { RESERVED_ACTORS } from '@parley/trail/events'
 import {
   BASE_CAPABILITIES,
@@ -268,13 +268,13 @@ function registryOf<Entry>(
   }
 }
 
+function describe({ path, expected, actual }: Record<'path' | 'expected' | 'actual', string>): string {
+  return `${path}: expected ${expected}, got ${actual}`
+}
+
 function nameOf(entry: unknown): readonly string[] {
   const name = typeof entry === 'object' && entry !== null && 'name' in entry ? entry.name : undefined
   return typeof name === 'string' ? [name] : []
-}
-
-function describe({ path, expected, actual }: SchemaProblem): string {
-  return `${path}: expected ${expected}, got ${actual}`
 }
 
 export const CEILING_NAMES = [

@@ -1,4 +1,4 @@
-// Files that are replaced whole, step by step, and the lock that a process takes with it.
+// Files that are replaced whole, step by step.
 import {
   chmodSync,
   mkdtempSync,
@@ -13,8 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { machineDisk } from './disk.ts'
-import { lockFolder } from './lock-folder.ts'
-import { type WholeFiles, writeWhole, writeWholeSync } from './whole-file.ts'
+import { writeWhole, writeWholeSync } from './whole-file.ts'
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-keys-'))
@@ -23,7 +22,7 @@ function temporaryFolder(): string {
 }
 
 /** Notes what is asked of a disk; `fails` names the step that fails. */
-function noting(fails?: string): { readonly files: WholeFiles; readonly steps: string[] } {
+function noting(fails?: string) {
   const steps: string[] = []
   const step = (name: string) => {
     steps.push(name)
@@ -33,13 +32,13 @@ function noting(fails?: string): { readonly files: WholeFiles; readonly steps: s
     steps,
     files: {
       exists: () => true,
-      remove: path => step(`remove ${path}`),
-      open(path) {
+      remove: (path: string) => step(`remove ${path}`),
+      open(path: string) {
         step(`open ${path}`)
         return { write: () => step('write'), sync: async () => step('sync'), close: () => step('close') }
       },
-      rename: (from, to) => step(`rename ${from} ${to}`),
-      syncFolder: async folder => step(`sync folder ${folder}`),
+      rename: (from: string, to: string) => step(`rename ${from} ${to}`),
+      syncFolder: async (folder: string) => step(`sync folder ${folder}`),
     },
   }
 }
@@ -83,18 +82,6 @@ test('on a real disk the mode is what was asked for, whatever a crash or somebod
   expect(statSync(path).mode & 0o777).toBe(0o644)
   expect(readdirSync(join(folder, 'deep'))).toEqual(['file'])
   expect(readdirSync(folder)).toEqual(['deep'])
-})
-
-test('a folder is held by one, until that one gives it up', () => {
-  const folder = temporaryFolder()
-  const first = lockFolder(folder)
-  if (!first.ok) throw new Error('nobody else holds it')
-  expect(lockFolder(folder)).toMatchObject({ ok: false, error: { owner: String(process.pid) } })
-  first.value.release()
-  first.value.release()
-  const second = lockFolder(folder)
-  expect(second.ok).toBe(true)
-  if (second.ok) second.value.release()
 })
 
 test('a file with more bytes than are wanted is not read', () => {

@@ -1,5 +1,3 @@
-// Files that are replaced whole, and locks between processes.
-export { type Disk, type DiskFile, machineDisk } from './disk.ts'
-export { withLock } from './lock-file.ts'
-export { type FolderLock, lockFolder } from './lock-folder.ts'
+// The disk, and files on it that are replaced whole.
+export { type Disk, machineDisk } from './disk.ts'
 export { writeWholeSync } from './whole-file.ts'

@@ -12,7 +12,7 @@ interface OpenFile {
 }
 
 /** What replacing a file takes. Names made, renamed or removed last only after `syncFolder`. */
-export interface WholeFiles {
+interface WholeFiles {
   exists(path: string): boolean
   remove(path: string): void
   /** Opens a file that is not there yet. */
@@ -55,7 +55,7 @@ export async function writeWhole(files: WholeFiles, path: string, bytes: Uint8Ar
   }
 }
 
-export interface WriteOptions {
+interface WriteOptions {
   /** Left out, 0600. */
   readonly mode?: number | undefined
   /** Of folders that are missing; left out, 0700. */

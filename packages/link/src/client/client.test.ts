@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import type { ManualClock } from '@parley/core'
 import { describe, expect, test } from 'vitest'
 import { Scribe } from '../envelope/envelope.ts'
-import { alpiLayout } from '../identity/local.ts'
 import { parseText } from '../json/parse.ts'
 import type { WireObject, WireValue } from '../json/value.ts'
 import { wireText } from '../json/write.ts'
@@ -225,7 +224,7 @@ test('ALP-ID-06 the label of a peer never crosses the wire', async () => {
     },
   })
   const label = 'a-label-of-mine'
-  const target = targetOf({ id: label, pubkey: bob.id, address: `127.0.0.1:${ground.server.port}` }, [])
+  const target = targetOf({ id: label, pubkey: bob.id, address: `127.0.0.1:${ground.server.port}` }, {})
   if (!target.ok) throw target.error
   expect((await ground.client().call(target.value, 'link.ping')).ok).toBe(true)
   expect(seen).toHaveLength(1)
@@ -260,20 +259,20 @@ describe('addresses', () => {
   test('ALP-UNIX-07 a peer without an address is the profile that holds its key', async () => {
     const root = temporaryFolder()
     const home = writeKeys(join(root, 'profiles', 'b'), 'bob')
-    const layouts = [alpiLayout(root)]
-    expect(targetOf({ id: 'x', pubkey: bob.id }, layouts)).toEqual({
+    const roots = { alpi: root }
+    expect(targetOf({ id: 'x', pubkey: bob.id }, roots)).toEqual({
       ok: true,
       value: { identity: bob.id, at: { path: join(home, 'alp', 'alp.sock') } },
     })
-    expect(targetOf({ id: 'x', pubkey: bob.id, address: 'h:1' }, layouts)).toEqual({
+    expect(targetOf({ id: 'x', pubkey: bob.id, address: 'h:1' }, roots)).toEqual({
       ok: true,
       value: { identity: bob.id, at: { host: 'h', port: 1 } },
     })
-    expect(targetOf({ id: 'x', pubkey: bob.id, address: 'h' }, layouts).ok).toBe(false)
+    expect(targetOf({ id: 'x', pubkey: bob.id, address: 'h' }, roots).ok).toBe(false)
     // Not the profile that is called like the peer: it would read what was meant for another (nothing is encrypted
     // here).
     for (const id of ['b', '../x'])
-      expect(targetOf({ id, pubkey: identityOf('carol').id }, layouts)).toMatchObject({
+      expect(targetOf({ id, pubkey: identityOf('carol').id }, roots)).toMatchObject({
         ok: false,
         error: { code: 'target-offline' },
       })

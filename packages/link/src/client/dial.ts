@@ -1,7 +1,7 @@
 // Connecting to a peer (ALP-UNIX-06, ALP-TCP-06, -11): one that cannot be reached is offline; one that is reached but
 // does not hold the pinned key is a failure of another kind.
 import { connect, type Socket } from 'node:net'
-import { type Clock, err, ok, ParleyError, type Result, refuse } from '@parley/core'
+import { type Clock, durationText, err, ok, ParleyError, type Result, refuse } from '@parley/core'
 import { localError } from '../errors.ts'
 import { x25519Image } from '../identity/curve.ts'
 import { type LinkIdentity, publicKeyOf } from '../identity/identity.ts'
@@ -83,7 +83,7 @@ function connected(socket: Socket, name: string, { clock, timeoutMs, signal }: D
     }
     const failed = (cause: NodeJS.ErrnoException) => offline(cause.code ?? cause.message, cause)
     const aborted = () => finish(err(cancelled()))
-    const late = () => offline(`no connection within ${timeoutMs} ms`)
+    const late = () => offline(`no connection within ${durationText(timeoutMs)}`)
     const cancel = clock.after(timeoutMs, late, { background: true })
     socket.once('error', failed)
     socket.once('connect', () => finish(ok(socket)))

@@ -1,6 +1,6 @@
 // One request and everything that comes back for it on a connection (ALP-ENV-12, ALP-UNIX-06, -08, ALP-TCP-11): chunks,
 // then the answer.
-import { type Clock, err, ok, ParleyError, type Result } from '@parley/core'
+import { type Clock, durationText, err, ok, ParleyError, type Result } from '@parley/core'
 import type { Scribe, WireError } from '../envelope/envelope.ts'
 import { type ReplayGuard, readResponse } from '../envelope/verify.ts'
 import type { WireObject, WireValue } from '../json/value.ts'
@@ -57,7 +57,7 @@ async function converse(options: Exchange): Promise<Result<WireValue, LinkFailur
   for (;;) {
     const incoming = await channel.receive(timeoutMs)
     if (incoming === 'late')
-      return failed('link_timeout', `The peer did not answer within ${timeoutMs} ms.`, { retryable: true })
+      return failed('link_timeout', `The peer did not answer within ${durationText(timeoutMs)}.`, { retryable: true })
     if (incoming === 'violated') return failed('link_bad_response', 'The peer sent something that is not an answer.')
     if (typeof incoming === 'string') return closed('without an answer')
     const verdict = readResponse(incoming, { ...expected, now: clock.now() })

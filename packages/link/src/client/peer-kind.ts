@@ -6,6 +6,7 @@ import {
   type AgentKind,
   type AgentSettings,
   type Clock,
+  durationText,
   ok,
   ParleyError,
   type Result,
@@ -18,7 +19,7 @@ import {
 } from '@parley/core'
 import { errorIn, WIRE_CODES } from '../errors.ts'
 import { linkDefaults, linkLimits } from '../limits.ts'
-import { type Answer, ask, giveUp } from './calls.ts'
+import type { Answer } from './answers.ts'
 import type { LinkClient } from './client.ts'
 import type { LinkFailure } from './exchange.ts'
 import type { Target } from './target.ts'
@@ -96,7 +97,7 @@ export const peerKind: AgentKind<PeerSettings, PeerPlace, PeerHost> = {
 function peerTurns(name: string, settings: PeerSettings, host: PeerHost): AgentAdapter {
   const { peer, timeoutMs = linkDefaults.turnMs } = settings
   const { clock } = host
-  const late = new ParleyError('timeout', `The peer ${peer} did not answer within ${timeoutMs} ms.`)
+  const late = new ParleyError('timeout', `The peer ${peer} did not answer within ${durationText(timeoutMs)}.`)
   const closed = new ParleyError('closed', `The peer ${peer} takes no more turns: the adapter was closed.`)
   const closing = new AbortController()
   const running = new Set<Promise<TurnResult>>()
@@ -122,7 +123,7 @@ function peerTurns(name: string, settings: PeerSettings, host: PeerHost): AgentA
 }
 
 async function takeTurn(
-  { clock, peers }: PeerHost,
+  { peers }: PeerHost,
   peer: string,
   turnMs: number,
   input: TurnInput,
@@ -136,7 +137,7 @@ async function takeTurn(
   const hangUp = new AbortController()
   let open = true
   let session = ''
-  const said = ask(client.value, clock, target.value, promptOf(input), {
+  const said = client.value.ask(target.value, promptOf(input), {
     signal: hangUp.signal,
     // More than the turn has: it is to end by a cancel and not by a connection that breaks.
     timeoutMs: turnMs + linkDefaults.cancelMs,
@@ -156,7 +157,7 @@ async function takeTurn(
     },
   })
   const give = () => {
-    const given = giveUp({ client: client.value, clock, target: target.value, session, hangUp, said })
+    const given = client.value.giveUp({ target: target.value, session, hangUp, said })
     // The outcome of the ask is told below.
     given.catch(() => undefined)
   }

@@ -2,7 +2,7 @@
 // holds its key.
 import { err, ok, type Result, refuse } from '@parley/core'
 import { localError } from '../errors.ts'
-import { localSocket, type ProfileLayout } from '../identity/local.ts'
+import { alpiLayout, localSocket, parleyLayout } from '../identity/local.ts'
 
 export interface HostPort {
   readonly host: string
@@ -28,16 +28,23 @@ export function parseAddress(address: string): Result<HostPort> {
   return ok({ host, port: Number(port) })
 }
 
+/** The folders below which the profiles of this machine lie; Parley's are searched first. */
+export interface ProfileRoots {
+  readonly parley?: string
+  readonly alpi?: string
+}
+
 /** The target of a peer of the list. */
 export function targetOf(
   { id, pubkey, address }: { readonly id: string; readonly pubkey: string; readonly address?: string },
-  layouts: readonly ProfileLayout[],
+  { parley, alpi }: ProfileRoots,
 ): Result<Target> {
   if (address) {
     const at = parseAddress(address)
     return at.ok ? ok({ identity: pubkey, at: at.value }) : at
   }
-  const path = localSocket(pubkey, layouts)
+  const own = parley === undefined ? [] : [parleyLayout(parley)]
+  const path = localSocket(pubkey, alpi === undefined ? own : [...own, alpiLayout(alpi)])
   if (path !== undefined) return ok({ identity: pubkey, at: { path } })
   return err(
     localError(

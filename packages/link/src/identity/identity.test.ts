@@ -11,14 +11,7 @@ import { temporaryFolder, writeKeys } from '../testing/homes.ts'
 import { hex, identityOf, identityVector, vectors } from '../testing/vectors.ts'
 import { x25519Image } from './curve.ts'
 import { linkPaths, loadIdentity, localIdentity } from './files.ts'
-import {
-  fingerprintOf,
-  ImageCache,
-  identityFromPem,
-  identityFromSeed,
-  publicKeyOf,
-  spokenFingerprintOf,
-} from './identity.ts'
+import { fingerprintsOf, ImageCache, identityFromPem, identityFromSeed, publicKeyOf } from './identity.ts'
 import { alpiLayout, isProfileName, localSocket, parleyLayout } from './local.ts'
 
 describe.each(vectors.identity)('the identity of $name', vector => {
@@ -170,16 +163,16 @@ test('ALP-ID-04 another spelling of the same bytes is no identity', () => {
 describe('fingerprints', () => {
   test('ALP-ID-05 a fingerprint for programs is the one that principals have', () => {
     const { id, publicKey } = identityOf('alice')
-    expect(fingerprintOf(id)).toBe(fingerprint(publicKey))
-    expect(fingerprintOf('nobody')).toBeUndefined()
+    expect(fingerprintsOf(id)?.fingerprint).toBe(fingerprint(publicKey))
+    expect(fingerprintsOf('nobody')?.fingerprint).toBeUndefined()
   })
 
   test('ALP-ID-05 a fingerprint to read aloud is eight groups of five digits, and another for every key', () => {
-    const spoken = vectors.identity.map(({ pubkey_b64 }) => spokenFingerprintOf(pubkey_b64))
+    const spoken = vectors.identity.map(({ pubkey_b64 }) => fingerprintsOf(pubkey_b64)?.spoken)
     for (const text of spoken) expect(text).toMatch(/^(?:[0-9]{5} ){7}[0-9]{5}$/)
     expect(new Set(spoken).size).toBe(vectors.identity.length)
-    expect(spokenFingerprintOf(identityVector('alice').pubkey_b64)).toBe(spoken[0])
-    expect(spokenFingerprintOf('nobody')).toBeUndefined()
+    expect(fingerprintsOf(identityVector('alice').pubkey_b64)?.spoken).toBe(spoken[0])
+    expect(fingerprintsOf('nobody')?.spoken).toBeUndefined()
   })
 })
 

@@ -54,16 +54,16 @@ export function publicKeyOf(identity: string): Buffer | undefined {
   return fromBase64(trim(identity), PUBLIC_KEY_BYTES)
 }
 
-/** What people compare before they pin a key (ALP-ID-05); undefined if the identity is no key. */
-export function fingerprintOf(identity: string): string | undefined {
-  const key = publicKeyOf(identity)
-  return key && fingerprint(key)
+/** What people compare before they pin a key (ALP-ID-05), and the same in digits to read aloud. */
+export interface Fingerprints {
+  readonly fingerprint: string
+  readonly spoken: string
 }
 
-/** The same key in digits to read aloud. */
-export function spokenFingerprintOf(identity: string): string | undefined {
+/** Undefined if the identity is no key. */
+export function fingerprintsOf(identity: string): Fingerprints | undefined {
   const key = publicKeyOf(identity)
-  return key && spokenFingerprint(key)
+  return key && { fingerprint: fingerprint(key), spoken: spokenFingerprint(key) }
 }
 
 /** The images of identities, each computed once. */

@@ -4,7 +4,7 @@ import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { type Disk, machineDisk } from '@parley/keys/files'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fingerprintOf } from '../identity/identity.ts'
+import { fingerprintsOf } from '../identity/identity.ts'
 import { linkLimits } from '../limits.ts'
 import { alice, bob, carol, listed } from '../testing/peer-lists.ts'
 import { identityOf, rateLimitCaps, vectors } from '../testing/vectors.ts'
@@ -235,6 +235,6 @@ test('ALP-PEER-04 every key comes back as it was', () => {
 test('ALP-PEER-04 a pinned key is the user of its fingerprint, with no scope', () => {
   const pubkey = identityOf('bob').id
   const principal = peerPrincipal({ id: 'bob', pubkey })
-  expect(principal).toEqual({ id: `alp:${fingerprintOf(pubkey)}`, kind: 'user', name: 'bob', scopes: [] })
+  expect(principal).toEqual({ id: `alp:${fingerprintsOf(pubkey)?.fingerprint}`, kind: 'user', name: 'bob', scopes: [] })
   expect([principal.id, 'bob', 'alp'].map(isPeer)).toEqual([true, false, false])
 })

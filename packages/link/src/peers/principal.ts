@@ -1,6 +1,6 @@
 // Who a pinned peer is to this node: the user `alp:<fingerprint>`, who may do nothing but what the peer list allows.
 import type { Principal } from '@parley/core'
-import { fingerprintOf } from '../identity/identity.ts'
+import { fingerprintsOf } from '../identity/identity.ts'
 import type { Peer } from './peer.ts'
 
 /** The origin of runs that answer peers. */
@@ -15,5 +15,5 @@ export function isPeer(user: string): boolean {
 
 /** `pubkey` is a key that has signed, or proved itself on the link: it has a fingerprint. */
 export function peerPrincipal({ id, pubkey }: Pick<Peer, 'id' | 'pubkey'>): Principal {
-  return { id: `${PREFIX}${fingerprintOf(pubkey)!}`, kind: 'user', name: id, scopes: [] }
+  return { id: `${PREFIX}${fingerprintsOf(pubkey)!.fingerprint}`, kind: 'user', name: id, scopes: [] }
 }

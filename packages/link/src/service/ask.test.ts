@@ -3,8 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ParleyError, SystemClock } from '@parley/core'
 import { expect, test } from 'vitest'
-import { ask, ping } from '../client/calls.ts'
-import { fingerprintOf } from '../identity/identity.ts'
+import { fingerprintsOf } from '../identity/identity.ts'
 import { float, type WireObject, type WireValue } from '../json/value.ts'
 import { wireText } from '../json/write.ts'
 import { linkDefaults } from '../limits.ts'
@@ -74,7 +73,7 @@ test("ALP-ASK-02 the turn is the profile's own: the run is told who asks, what, 
   const [request] = profile.runs.requests
   const { id } = identityOf('alice')
   expect(request).toMatchObject({
-    principal: { id: `alp:${fingerprintOf(id)}`, kind: 'user', name: 'alice', scopes: [] },
+    principal: { id: `alp:${fingerprintsOf(id)?.fingerprint}`, kind: 'user', name: 'alice', scopes: [] },
     intent: 'who are you?',
     told: [],
   })
@@ -243,7 +242,7 @@ test('ALP-ASK-06 chunks without text are not for the reader, who may learn the s
   const profile = await Profile.start({ events: true })
   const texts: string[] = []
   const sessions: string[] = []
-  const said = await ask(profile.client(), profile.clock, profile.target(), 'hi', {
+  const said = await profile.client().ask(profile.target(), 'hi', {
     onText: text => void texts.push(text),
     onSession: session => void sessions.push(session),
   })
@@ -261,8 +260,8 @@ test('ALP-ASK-07 who has somebody watching asks for a stream, everybody else for
     },
   })
   const budget = { usd: 1, tokens: 5 }
-  await ask(ground.client(), ground.clock, ground.target('tcp'), 'x', { onText: () => undefined })
-  await ask(ground.client(), ground.clock, ground.target('unix'), 'x', { budget })
+  await ground.client().ask(ground.target('tcp'), 'x', { onText: () => undefined })
+  await ground.client().ask(ground.target('unix'), 'x', { budget })
   // On a line a client says how long a line it reads (ALP-UNIX-04); a frame has one limit for all.
   expect(asked.map(wireText)).toEqual([
     '{"prompt":"x","stream":true}',
@@ -335,9 +334,9 @@ test('ALP-ASK-09 a busy peer is asked again a few times, with pauses; without be
   const profile = await Profile.start()
   profile.runs.refusal = new ParleyError('overloaded', 'later')
   const busy = { ok: false, error: { error: { message: 'target-busy' } } }
-  expect(await ask(profile.client(), profile.clock, profile.target(), 'x')).toMatchObject(busy)
+  expect(await profile.client().ask(profile.target(), 'x')).toMatchObject(busy)
   expect(profile.runs.requests).toHaveLength(1)
-  const asking = ask(profile.client(), profile.clock, profile.target(), 'x', { busyTries: 3 })
+  const asking = profile.client().ask(profile.target(), 'x', { busyTries: 3 })
   for (let asked = 2; asked <= 4; asked++) {
     await until(() => profile.runs.requests.length === asked)
     await idle(50)
@@ -348,7 +347,7 @@ test('ALP-ASK-09 a busy peer is asked again a few times, with pauses; without be
   profile.runs.refusal = new ParleyError('overloaded', 'later')
   const stop = new AbortController()
   const patience = { busyTries: 3, signal: stop.signal }
-  const given = ask(profile.client(), profile.clock, profile.target(), 'x', patience)
+  const given = profile.client().ask(profile.target(), 'x', patience)
   await until(() => profile.runs.requests.length === 5)
   stop.abort()
   expect((await given).ok).toBe(false)
@@ -377,11 +376,11 @@ test('ALP-PING-01 a ping is read into what it says, and an answer that is none i
   const profile = await Profile.start()
   const ground = await Ground.start({ handler: () => ({ result: { nonce: 'other', version: 1 } }) })
   for (const failed of [
-    await ping(ground.client(), ground.target('unix'), { nonce: 'n' }),
-    await ask(ground.client(), ground.clock, ground.target('unix'), 'x'),
+    await ground.client().ping(ground.target('unix'), { nonce: 'n' }),
+    await ground.client().ask(ground.target('unix'), 'x'),
   ])
     expect(failed).toMatchObject(failure('link_bad_response'))
-  const pong = await ping(profile.client(), profile.target('tcp'), { nonce: 'n' })
+  const pong = await profile.client().ping(profile.target('tcp'), { nonce: 'n' })
   expect(pong).toEqual({ ok: true, value: { version: 1, agentName: 'bob' } })
 })
 

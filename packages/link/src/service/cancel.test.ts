@@ -4,7 +4,6 @@ import { connect } from 'node:net'
 import { SystemClock } from '@parley/core'
 import { expect, test } from 'vitest'
 import { openLedger } from '../budget/ledger-file.ts'
-import { ask, cancelAsk } from '../client/calls.ts'
 import { Scribe } from '../envelope/envelope.ts'
 import { float } from '../json/value.ts'
 import { peerPrincipal } from '../peers/principal.ts'
@@ -103,7 +102,7 @@ test('ALP-CANCEL-01 a cancel interrupts the turn with that session; any other ch
   expect(await profile.call('link.cancel', { session_id: 'x' })).toEqual({ cancelled: false })
   expect(await profile.call('link.cancel')).toEqual({ cancelled: false })
   let session = ''
-  const asking = ask(profile.client(), profile.clock, profile.target('tcp'), 'x', {
+  const asking = profile.client().ask(profile.target('tcp'), 'x', {
     onText: () => undefined,
     onSession: told => {
       session = told
@@ -118,9 +117,9 @@ test('ALP-CANCEL-01 a cancel interrupts the turn with that session; any other ch
       error: { code: -32602, message: 'invalid-params' },
     })
   expect(profile.service.running).toBe(session)
-  expect(await cancelAsk(profile.client(), profile.target(), session)).toEqual({ ok: true, value: true })
+  expect(await profile.client().cancel(profile.target(), session)).toEqual({ ok: true, value: true })
   expect(await asking).toMatchObject({ ok: true, value: { interrupted: true, text: '[cancelled]' } })
-  expect(await cancelAsk(profile.client(), profile.target(), session)).toEqual({ ok: true, value: false })
+  expect(await profile.client().cancel(profile.target(), session)).toEqual({ ok: true, value: false })
   expect(profile.runs.cancelled).toEqual([[alice, 'The turn was interrupted: its caller cancelled it.']])
 })
 
@@ -186,7 +185,7 @@ test('ALP-CANCEL-03 a cancel goes on a connection of its own, while the ask hold
   const asking = session.call('link.ask', { prompt: 'x' })
   await until(() => profile.service.running !== undefined)
   expect(await session.call('link.cancel')).toMatchObject(failure('link_busy'))
-  expect(await cancelAsk(profile.client(), profile.target('tcp'))).toEqual({ ok: true, value: true })
+  expect(await profile.client().cancel(profile.target('tcp'))).toEqual({ ok: true, value: true })
   expect((await asking).ok).toBe(true)
   session.close()
 })

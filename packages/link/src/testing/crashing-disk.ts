@@ -2,7 +2,7 @@
 // synced is then only half there, and names that were not synced may be gone. What is left lies in the real folder for
 // the next process to find.
 import { existsSync, readFileSync, truncateSync } from 'node:fs'
-import { type Disk, type DiskFile, machineDisk } from '@parley/keys/files'
+import { type Disk, machineDisk } from '@parley/keys/files'
 
 export class Crash extends Error {}
 
@@ -32,7 +32,7 @@ export class CrashingDisk implements Disk {
     return machineDisk.exists(path)
   }
 
-  open(path: string, how: 'create', mode: number): DiskFile {
+  open(path: string, how: 'create', mode: number): ReturnType<Disk['open']> {
     return this.#step(() => {
       const file = machineDisk.open(path, how, mode)
       this.#unsynced.add(path)

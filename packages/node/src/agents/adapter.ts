@@ -18,7 +18,7 @@ export function agentAdapter(wanted: WantedAdapter, { env, spending, away, ...ho
   const { name, agent, base, environment: caller, check, origin, log } = wanted
   const kind = kindFor(agent)
   const environment = { ...env, ...caller }
-  const made = kind.adapter(name, agent, { ...host, base, log, environment })
+  const made = kind.adapter(name, agent, { ...host, base, log, check, environment })
   // A check or a setup costs nothing, and what it finds must not depend on money.
   const paid = spending.ledgered(made, { origin, costs: check ? 'nothing' : kind.costs })
   return check ? paid : away.heeded(paid, agent, environment)

@@ -11,7 +11,8 @@ import { kindFor, ready, readyHere } from './kinds.ts'
 
 export const AgentViewSchema = object({
   name: Type.String(),
-  source: Type.Enum(['configured', 'preset']),
+  /** `team`: of the team file that the caller has sent. */
+  source: Type.Enum(['team', 'configured', 'preset']),
   kind: Type.String(),
   /** What it runs; `peer NAME` where a peer does the work. */
   program: Type.String(),
@@ -39,7 +40,7 @@ export type AgentView = Static<typeof AgentViewSchema>
 
 export interface AgentDirectory {
   /** `path` is where programs are looked for: the caller's, or the node's own. */
-  list(path?: string): Promise<readonly AgentView[]>
+  list(path?: string, team?: Team): Promise<readonly AgentView[]>
   /** A team of one: the named agent, or the default one. Refuses with `unknown_agent` or `no_agent`. */
   team(name: string | undefined, path?: string): Promise<Result<Team>>
 }
@@ -78,7 +79,7 @@ export function agentDirectory({
   }
 
   return {
-    async list(path) {
+    async list(path, team) {
       const place = placeOn(path)
       const here = readyHere(place)
       const chosen = defaultAgent ?? (here.length === 1 ? here[0] : undefined)
@@ -87,8 +88,9 @@ export function agentDirectory({
       const view = async (name: string, agent: AgentSettings, source: AgentView['source']): Promise<AgentView> => {
         const kind = kindFor(agent)
         const { program, preset } = kind.describe(agent)
-        const found = !kind.missing(agent, place)
-        if (found && kind.version && !versions.has(program)) versions.set(program, kind.version(agent, place))
+        const where = source === 'team' ? { ...place, base: team?.base ?? base } : place
+        const found = !kind.missing(agent, where)
+        if (found && kind.version && !versions.has(program)) versions.set(program, kind.version(agent, where))
         const version = await versions.get(program)
         const needs = kind.needs(agent)
         const away = known?.of(program)
@@ -102,7 +104,7 @@ export function agentDirectory({
           ...(!found && { remedy: kind.absence.remedy }),
           ...(found && version !== undefined && { version }),
           ...(away && { away: { reason: away.reason, until: away.until, text: outageText(away) } }),
-          default: name === chosen,
+          default: source !== 'team' && name === chosen,
           ...(needs && {
             needs: {
               hosts: [...needs.hosts],
@@ -115,6 +117,7 @@ export function agentDirectory({
       }
       const unnamed = [...ready].filter(([name]) => !Object.hasOwn(agents, name))
       return Promise.all([
+        ...Object.entries(team?.agents ?? {}).map(([name, agent]) => view(name, agent, 'team')),
         ...Object.entries(agents).map(([name, agent]) => view(name, agent, 'configured')),
         ...unnamed.map(([name, agent]) => view(name, agent, 'preset')),
       ])

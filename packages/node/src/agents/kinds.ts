@@ -1,25 +1,24 @@
-// Every kind of agent. Adding one is a file in the package that does its work, and a line here.
-import {
-  type CommandHost,
-  commandKind,
-  type FunctionPlace,
-  functionKind,
-  kindOf,
-  type ProgramPlace,
-  readyAgents,
-} from '@parley/agents'
-import { type AgentDescription, type AgentKind, type AgentSettings, ParleyError } from '@parley/core'
-import { type PeerHost, type PeerPlace, peerKind } from '@parley/link'
+// Every kind of agent. Adding one is a file in the package that does its work, and its name in the type and the table
+// here; what it needs and gets follows from its own type.
+import { commandKind, functionKind, kindOf } from '@parley/agents'
+import { type AgentKind, type AgentSettings, ParleyError } from '@parley/core'
+import { peerKind } from '@parley/link'
 
-/** Where to look for what agents need, also without a running node. */
-export interface AgentPlace extends ProgramPlace, PeerPlace, FunctionPlace {}
+type Kinds = [typeof commandKind, typeof functionKind, typeof peerKind]
+
+type OfAll = Kinds extends readonly AgentKind<AgentSettings, infer Place, infer Host>[]
+  ? { readonly place: Place; readonly host: Host }
+  : never
+
+/** Where to look for what agents need, also without a running node: all that any kind asks for. */
+export type AgentPlace = OfAll['place']
 
 /** What the node gives to the agents of a run. */
-export interface AgentHost extends CommandHost, PeerHost, FunctionPlace {}
+export type AgentHost = OfAll['host']
 
 type NodeAgentKind = AgentKind<AgentSettings, AgentPlace, AgentHost>
 
-export const agentKinds: readonly NodeAgentKind[] = [commandKind, functionKind, peerKind]
+export const agentKinds: readonly NodeAgentKind[] = [commandKind, functionKind, peerKind] satisfies Kinds
 
 /** Throws `invalid_agent`: what a run keeps may come from another version. */
 export function kindFor(agent: AgentSettings): NodeAgentKind {
@@ -30,13 +29,15 @@ export function kindFor(agent: AgentSettings): NodeAgentKind {
 }
 
 /** Agents that need no configuration, by name. */
-export const ready = readyAgents(agentKinds)
+export const ready: ReadonlyMap<string, AgentSettings> = new Map(
+  agentKinds.flatMap(({ ready = {} }) => Object.entries(ready)),
+)
 
 /** Those of them that are in a place. */
 export function readyHere(place: AgentPlace): readonly string[] {
   return [...ready].filter(([, agent]) => !kindFor(agent).missing(agent, place)).map(([name]) => name)
 }
 
-export function describeAgent(agent: AgentSettings): AgentDescription {
+export function describeAgent(agent: AgentSettings): ReturnType<NodeAgentKind['describe']> {
   return kindFor(agent).describe(agent)
 }

@@ -1,17 +1,19 @@
 // A look before a run starts: what its agents and checks work with must be there, since otherwise every attempt is used
 // up to find that out.
 import { commandKind, missingProgram } from '@parley/agents'
-import { allTasks, type PlannedTask, planFor, type Team } from '@parley/coordinator'
-import { type AgentAbsence, type MissingPart, ok, type Result, refuse } from '@parley/core'
+import { allTasks, planFor, type Team } from '@parley/coordinator'
+import { type AgentKind, type MissingPart, ok, type Result, refuse } from '@parley/core'
 import { type AgentPlace, kindFor } from './kinds.ts'
 
 /** Where a run's agents are looked for; what programs are relative to is the team's own. */
 export type Surroundings = Omit<AgentPlace, 'base'>
 
+type PlannedTask = Team['plan'][number]
+
 interface Missing extends MissingPart {
   /** Who would need it. */
   readonly what: string
-  readonly absence: AgentAbsence
+  readonly absence: AgentKind['absence']
 }
 
 /**

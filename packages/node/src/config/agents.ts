@@ -1,13 +1,13 @@
 // The agents of a configuration. They have the format of a team file's agents, so the team file's reader checks them,
 // and its findings are reported with their places in config.yaml.
-import type { TeamAgent } from '@parley/coordinator'
+import type { Team } from '@parley/coordinator'
 import { member } from '@parley/core/yaml'
 import { readTeamAgents } from '../agents/team-files.ts'
 import { nodeLimits } from '../limits.ts'
 import type { ConfigProblem, Source } from './source.ts'
 
 export interface ReadAgents {
-  readonly agents: Readonly<Record<string, TeamAgent>>
+  readonly agents: Team['agents']
   readonly problems: readonly ConfigProblem[]
 }
 

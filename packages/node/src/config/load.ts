@@ -2,8 +2,8 @@
 // All mistakes are reported at once.
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { type Gates, type GatesFile, gatesOf, type TeamAgent } from '@parley/coordinator'
-import { compile, err, nearest, ok, type ParleyError, type Result } from '@parley/core'
+import { type GatesSchema, gatesOf, type Team } from '@parley/coordinator'
+import { compile, err, nearest, ok, type ParleyError, type Result, type Static } from '@parley/core'
 import { HIGHWAY_PRESETS, type HighwayPreset } from '@parley/kernel'
 import { nodeLimits } from '../limits.ts'
 import { isPassphraseHash } from '../profile/passphrase.ts'
@@ -16,10 +16,10 @@ import { type ConfigProblem, invalidConfig, problemText, readSource, type Source
 
 export interface ConfigValues extends SettingValues {
   /** For runs whose team says nothing about gates. */
-  readonly gates?: Gates
+  readonly gates?: NonNullable<Team['gates']>
   /** The hash of the passphrase that answers need. */
   readonly passphrase?: string
-  readonly agents: Readonly<Record<string, TeamAgent>>
+  readonly agents: Team['agents']
 }
 
 /** One value as `parley config` shows it. */
@@ -99,9 +99,9 @@ export function loadConfig(options: LoadOptions = {}): Result<Config> {
 
 /** A preset from the environment goes before what the file says. */
 function gatesFrom(
-  said: GatesFile | undefined,
+  said: Static<typeof GatesSchema> | undefined,
   preset: string | undefined,
-): { readonly value?: Gates; readonly preset?: HighwayPreset; readonly problem?: ConfigProblem } {
+): { readonly value?: NonNullable<Team['gates']>; readonly preset?: HighwayPreset; readonly problem?: ConfigProblem } {
   if (preset === undefined) return said ? { value: gatesOf(said) } : {}
   const known = HIGHWAY_PRESETS.find(each => each === preset)
   if (known) return { value: { preset: known, gates: {} }, preset: known }
@@ -113,7 +113,7 @@ interface FileValues {
   readonly path: string
   readonly value: ConfigFile
   readonly source: Source | undefined
-  readonly agents: Readonly<Record<string, TeamAgent>>
+  readonly agents: Team['agents']
   readonly problems: readonly ConfigProblem[]
 }
 
@@ -204,7 +204,7 @@ function badValue(setting: Setting<unknown>, value: unknown, source: string): Co
 }
 
 /** Values of variables are left out: somebody may have put a key there in spite of the guide. */
-function agentEntry(name: string, agent: TeamAgent, file: FileValues): ConfigEntry {
+function agentEntry(name: string, agent: Team['agents'][string], file: FileValues): ConfigEntry {
   const { env, ...rest } = agent
   const value = { ...rest, ...(typeof env === 'object' && env !== null && { env: Object.keys(env) }) }
   return { key: `agents.${name}`, value, from: inFile(file, 'agents', name) }

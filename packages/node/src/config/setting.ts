@@ -1,8 +1,7 @@
 // What a setting with a single value is: how it is named in the file, the environment and on the command line, what it
 // may be; and the forms that several settings share.
 import { isAbsolute } from 'node:path'
-import { parseDuration } from '@parley/agents'
-import { type TSchema, Type } from '@parley/core'
+import { parseDuration, type TSchema, Type } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
 
 export interface Setting<T> {

@@ -1,7 +1,6 @@
 // The settings that have a single value. Those of the record say when runs leave the log, how long they are kept where,
 // the second copy, signatures (W-TRAIL-26, -28).
-import { durationPattern } from '@parley/agents'
-import { Type } from '@parley/core'
+import { durationPattern, Type } from '@parley/core'
 import { DEPLOYMENT_MODEL, deploymentModel } from '@parley/kernel'
 import { isPublicKey } from '@parley/keys'
 import { DEPLOYMENT_MODELS, type DeploymentModel } from '@parley/trail/events'

@@ -1,6 +1,6 @@
 // The text of config.yaml as a plain value, with the place of everything in it, and what is wrong with it as problems.
-import { err, ok, ParleyError, type ParleyErrorOptions, type Result } from '@parley/core'
-import { type Located, locate, plain, readYaml, type YamlFault, type YamlPath, type YamlText } from '@parley/core/yaml'
+import { err, ok, ParleyError, type Result } from '@parley/core'
+import { type Located, plain, readYaml, type YamlFault, type YamlText } from '@parley/core/yaml'
 import { nodeLimits } from '../limits.ts'
 
 export interface ConfigProblem {
@@ -21,19 +21,19 @@ export interface Source {
   readonly root: Located
   readonly placeAt: YamlText['place']
   /** Of the value at a path, or of its key; of what is around it where there is nothing. */
-  place(path: YamlPath, of?: 'value' | 'key'): { readonly line: number; readonly column: number }
+  readonly place: YamlText['placeOf']
 }
 
 export function readSource(text: string, file: string): Result<Source, readonly ConfigProblem[]> {
   const { configBytes: bytes, configTokens: tokens, configDepth: depth, configAliasGrowth: aliasGrowth } = nodeLimits
-  const { root, faults, place } = readYaml(text, { bytes, tokens, depth, aliasGrowth })
+  const { root, faults, place, placeOf } = readYaml(text, { bytes, tokens, depth, aliasGrowth })
   const problems = faults.filter(matters).map(fault => ({ ...told(fault), source: file, ...place(fault.at), path: '' }))
   if (!root || problems.length > 0) return err(problems.slice(0, nodeLimits.configProblems))
   return ok({
     value: plain(root) ?? {},
     root,
     placeAt: place,
-    place: (path, of) => place(locate(root, path, of)),
+    place: placeOf,
   })
 }
 
@@ -61,11 +61,11 @@ const TOLD: Readonly<Record<YamlFault['kind'], readonly [code: string, message: 
 }
 
 /** All problems as one refusal: the first one in the message, all in the details. */
-export function invalidConfig(problems: readonly ConfigProblem[], options: ParleyErrorOptions = {}): ParleyError {
+export function invalidConfig(problems: readonly ConfigProblem[]): ParleyError {
   const [first] = problems
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
   const message = `The configuration cannot be used. ${problemText(first!)}${more}`
-  return new ParleyError('invalid_config', message, { ...options, details: { problems } })
+  return new ParleyError('invalid_config', message, { details: { problems } })
 }
 
 /** `/…/config.yaml:3:7: turns must be …` */

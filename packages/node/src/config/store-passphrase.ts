@@ -16,8 +16,11 @@ export function storePassphrase(file: string, hash: string | undefined): Result<
     const source = readSource(text, file)
     if (!source.ok) return err(invalidConfig(source.error))
     const document = parseDocument(text)
-    if (hash === undefined) document.deleteIn(['gates', 'confirm'])
-    else {
+    if (hash === undefined) {
+      // There is nothing to take out of a file without settings.
+      if (!document.hasIn(['gates', 'confirm'])) return ok(undefined)
+      document.deleteIn(['gates', 'confirm'])
+    } else {
       if (!isMap(document.get('gates'))) document.set('gates', document.createNode({}))
       document.setIn(['gates', 'confirm'], hash)
     }

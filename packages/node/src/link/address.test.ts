@@ -1,4 +1,5 @@
-import { isPeerId, parseAddress, readInvitation, writeInvitation } from '@parley/link'
+import { isPeerId, readInvitation, writeInvitation } from '@parley/link'
+import { parseAddress } from '@parley/link/testing'
 import { expect, test } from 'vitest'
 import { addressText, invitedAddress, proposedName } from './address.ts'
 

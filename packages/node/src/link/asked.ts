@@ -1,7 +1,7 @@
 // One ask of a peer as a stream: its session, its text as it comes, its answer. A reader that leaves before the end
 // cancels the turn at the peer, which then has a while to say what it cost.
-import type { Clock } from '@parley/core'
-import { ask, giveUp, type LinkClient, type Target } from '@parley/link'
+import type { TurnBudget } from '@parley/core'
+import type { LinkClient, Target } from '@parley/link'
 import type { AskedValue } from '../operations/link.ts'
 import { refusalOf } from './failure.ts'
 import { Handover } from './handover.ts'
@@ -10,7 +10,6 @@ export interface Asker {
   /** Its id in the peer list. */
   readonly peer: string
   readonly client: LinkClient
-  readonly clock: Clock
   readonly target: Target
   readonly failed: (what: string, cause: unknown) => void
 }
@@ -19,24 +18,26 @@ export interface Asker {
 export async function* asked(
   asker: Asker,
   prompt: string,
-  options: Pick<NonNullable<Parameters<typeof ask>[4]>, 'budget' | 'timeoutMs'>,
+  options: { readonly budget?: TurnBudget; readonly timeoutMs?: number },
   signal: AbortSignal,
 ): AsyncGenerator<AskedValue> {
-  const { client, clock, target } = asker
+  const { client, target } = asker
   const hangUp = new AbortController()
   const values = new Handover<AskedValue>()
   let session = ''
-  const said = ask(client, clock, target, prompt, {
-    ...options,
-    signal: hangUp.signal,
-    onText: text => values.push({ type: 'text', text }),
-    onSession: told => {
-      // Told again with every sign of life.
-      if (session !== '') return
-      session = told
-      void values.push({ type: 'session', session })
-    },
-  }).finally(() => values.end())
+  const said = client
+    .ask(target, prompt, {
+      ...options,
+      signal: hangUp.signal,
+      onText: text => values.push({ type: 'text', text }),
+      onSession: told => {
+        // Told again with every sign of life.
+        if (session !== '') return
+        session = told
+        void values.push({ type: 'session', session })
+      },
+    })
+    .finally(() => values.end())
   let over = false
   try {
     for (;;) {
@@ -54,9 +55,7 @@ export async function* asked(
     if (!over) {
       values.abandon()
       // The reader has left: nobody waits for this.
-      void giveUp({ client, clock, target, session, hangUp, said }).catch(cause =>
-        asker.failed('cancelling an ask', cause),
-      )
+      void client.giveUp({ target, session, hangUp, said }).catch(cause => asker.failed('cancelling an ask', cause))
     }
   }
 }

@@ -1,7 +1,7 @@
 // The listener for calls of peers (`parley-call/1`): the node's operations over Noise, for pinned keys alone. A peer
 // may call just the operations that its entry in the peer list names by their path (`/runs/list`), as the list stands
 // at that moment; discovery shows no others.
-import { CallNode, type OperationMap, OperationRegistry, PROVEN } from '@parley/call'
+import { CallNode, type OperationMap, OperationRegistry } from '@parley/call'
 import type { Clock, Principal } from '@parley/core'
 import { type LinkIdentity, type ListenPlan, listenCall, type PeerList, peerPrincipal } from '@parley/link'
 import type { NodeLog } from '../log/log.ts'
@@ -29,7 +29,10 @@ export interface CallListener {
 /** Rejects with the system's error where nobody can listen there. */
 export async function openCallListener(options: CallListenerOptions): Promise<CallListener> {
   const { peers, operations, clock, log } = options
-  const registry = new OperationRegistry(forPeers(operations), { from: PROVEN, warn: message => log.warn(message) })
+  const registry = new OperationRegistry(forPeers(operations), {
+    from: { proven: true },
+    warn: message => log.warn(message),
+  })
   // No identity provider: a token that leaked is worth nothing here.
   const calls = new CallNode({ registry, clock, log: message => log.debug(message) })
   const listening = await listenCall({

@@ -3,15 +3,8 @@
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { SystemClock } from '@parley/core'
-import {
-  dialNoise,
-  Initiator,
-  identityFromSeed,
-  loadIdentity,
-  parseAddress,
-  publicKeyOf,
-  x25519Image,
-} from '@parley/link'
+import { loadIdentity } from '@parley/link'
+import { dialNoise, Initiator, identityFromSeed, parseAddress, publicKeyOf, x25519Image } from '@parley/link/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { type LinkedNode, linkedPair } from '../testing/linked.ts'
 

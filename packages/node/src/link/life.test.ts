@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { findMarked } from '@parley/agents/testing'
 import { connectClient, connectUnix } from '@parley/call'
 import { SystemClock, unwrap } from '@parley/core'
-import { dialCall, LinkClient, loadIdentity, parseAddress, ping } from '@parley/link'
+import { dialCall, LinkClient, loadIdentity } from '@parley/link'
+import { parseAddress } from '@parley/link/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { ownerPrincipal } from '../identity.ts'
 import type { NodeOperations } from '../operations/index.ts'
@@ -23,6 +24,7 @@ import {
   startLinked,
 } from '../testing/linked.ts'
 import { nodeProcess } from '../testing/process.ts'
+import { planHere } from './plan.ts'
 
 function connected(dial: Parameters<typeof connectClient>[0]['dial']) {
   const client = connectClient<NodeOperations>({ dial, maxAttempts: 1 })
@@ -49,6 +51,26 @@ test('ALP-PEND-01 a stranger gets silence and is remembered; accepted by the beg
   expect(peer).toMatchObject({ id: 'alice', pubkey, allow: ['link.ping', 'link.ask'] })
   expect(await bob.client.call('peers', 'pending', {})).toEqual({ pending: [] })
   expect(await alice.answer('bob', 'Now?')).toMatchObject({ text: 'a word' })
+})
+
+test('ALP-TCP-01 no port is open until the first peer is pinned, and then one is at once', async () => {
+  const alice = await linkedNode('alice')
+  const { place, stage } = linkedGround('bob')
+  const { values, ...own } = place.config()
+  const config = { ...own, values: { ...values, networkHost: undefined, alpTcpPort: undefined } }
+  // The machine is in an overlay network, whose port is a free one here.
+  const info = { address: '127.0.0.1', netmask: '', family: 'IPv4', mac: '', internal: false, cidr: null } as const
+  const plan: typeof planHere = (wanted, around) => {
+    const { unix, tcp } = planHere(wanted, { ...around, machine: { interfaces: { tun0: [info] }, inDocker: false } })
+    return { unix, ...(tcp && { tcp: { ...tcp, port: 0 } }) }
+  }
+  const bob = await startLinked('bob', place, stage, {}, { config, plan })
+  const carriers = async () => (await bob.identity()).listening.map(({ carrier }) => carrier)
+  expect(await carriers()).toEqual(['unix'])
+  await pin(bob, alice)
+  expect(await carriers()).toEqual(['unix', 'tcp'])
+  await pin(alice, bob)
+  expect(await alice.answer('bob', 'Are you there?')).toMatchObject({ text: 'a word' })
 })
 
 test('ALP-ID-05 a new key holds at once, on the same port; peers are cut off until they have pinned it', async () => {
@@ -277,7 +299,7 @@ test('ALP-UNIX-07 profiles of one machine reach each other without an address', 
   const client = new LinkClient({ identity, clock: new SystemClock() })
   const at = { path: bob.place.path('default', 'alp', 'alp.sock') }
   // It is not pinned in its own list.
-  expect(await ping(client, { identity: identity.id, at }, { nonce: 'x' })).toMatchObject({ ok: false })
+  expect(await client.ping({ identity: identity.id, at }, { nonce: 'x' })).toMatchObject({ ok: false })
   expect((await bob.client.call('peers', 'pending', {})).pending).toMatchObject([{ pubkey: identity.id }])
   const { invitation } = await bob.identity()
   expect((await refusal(bob.client.call('peers', 'pin', { invitation, id: 'me' }))).code).toBe('invalid_peer')

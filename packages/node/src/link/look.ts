@@ -1,13 +1,13 @@
 // What the files of a profile say about its link, for commands that have no node: who is pinned, who knocked, where a
 // node would listen. Nothing is written, and nothing is made.
-import { type LedgerDamage, SystemClock } from '@parley/core'
-import { LedgerFile, type ListenPlan, linkPaths, PeerList, PendingPeers } from '@parley/link'
+import { SystemClock } from '@parley/core'
+import { type Ledger, type ListenPlan, linkPaths, openLedger, PeerList, PendingPeers } from '@parley/link'
 import type { Config } from '../config/load.ts'
 import { planHere } from './plan.ts'
 
 /** What keeps the daily ledger from being read, and what to do about it; undefined where nothing does. */
-export function ledgerProblem(profile: string): LedgerDamage | undefined {
-  return new LedgerFile(linkPaths(profile).ledger, { clock: new SystemClock() }).read().damage
+export function ledgerProblem(profile: string): Ledger['damage'] {
+  return openLedger(linkPaths(profile).ledger, { clock: new SystemClock(), cap: () => undefined }).damage
 }
 
 interface LinkLook {

@@ -2,22 +2,11 @@
 // are reported, and never keep the node from starting (ALP-TCP-01).
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { type Clock, err, ok, ParleyError, type Principal, type Result, type RunPort, refuse } from '@parley/core'
 import {
-  type Clock,
-  err,
-  type Grant,
-  ok,
-  ParleyError,
-  type Principal,
-  type Result,
-  type RunPort,
-  refuse,
-} from '@parley/core'
-import {
-  alpiLayout,
   type CallTarget,
-  type Carrier,
-  fingerprintOf,
+  fingerprintsOf,
+  type Grant,
   LinkClient,
   type LinkIdentity,
   type LinkLog,
@@ -28,9 +17,7 @@ import {
   linkPaths,
   loadIdentity,
   type Peer,
-  parleyLayout,
   ReplayJournal,
-  spokenFingerprintOf,
   type Target,
   targetOf,
   writeInvitation,
@@ -44,7 +31,7 @@ import type { Proof } from '../reach/proof.ts'
 import type { Spending } from '../spending/spending.ts'
 import { addressText, invitedAddress, proposedName } from './address.ts'
 import type { CallListener } from './call-listener.ts'
-import { planHere } from './plan.ts'
+import type { planHere } from './plan.ts'
 import { announced } from './strangers.ts'
 
 export interface NodeLinkOptions {
@@ -55,6 +42,7 @@ export interface NodeLinkOptions {
   /** Who answers for what the node does for peers. */
   readonly owner: Principal
   readonly log: NodeLog
+  readonly plan: typeof planHere
 }
 
 /** What the link needs of the rest of the node, once that is up. */
@@ -171,7 +159,7 @@ export class NodeLink {
   #targetOf(peer: Peer): Result<Target> {
     const { config, env } = this.#options
     const alpi = join(env.HOME || homedir(), '.alpi')
-    const target = targetOf(peer, [parleyLayout(config.paths.home), alpiLayout(alpi)])
+    const target = targetOf(peer, { parley: config.paths.home, alpi })
     if (!target.ok || !('path' in target.value.at)) return target
     // A profile of ours takes long lines; of another program nobody knows (ALP-UNIX-04).
     const own = target.value.at.path.startsWith(join(config.paths.home, '/'))
@@ -191,7 +179,7 @@ export class NodeLink {
       ...(name !== undefined && { name }),
     })
     // A key that signs has both.
-    return ok({ pubkey, fingerprint: fingerprintOf(pubkey)!, spoken: spokenFingerprintOf(pubkey)!, invitation })
+    return ok({ pubkey, ...fingerprintsOf(pubkey)!, invitation })
   }
 
   get #address(): string | undefined {
@@ -207,7 +195,7 @@ export class NodeLink {
   }
 
   #plan(pinned = this.service.peers.all().length > 0): ListenPlan {
-    return planHere(this.#options.config, { pinned })
+    return this.#options.plan(this.#options.config, { pinned })
   }
 
   /** The first peer opens the port for peers. */
@@ -230,12 +218,15 @@ export class NodeLink {
 
   get listening(): readonly ListeningAt[] {
     const { carriers = [], port } = this.#server ?? {}
-    const at = (carrier: Carrier) =>
-      carrier === 'unix' || port === undefined || this.#tcpHost === undefined
-        ? linkPaths(this.#options.config.paths.folder).socket
-        : addressText(this.#tcpHost, port)
     const calls: ListeningAt[] = this.#callListener ? [{ carrier: 'call', at: this.#callListener.at }] : []
-    return [...carriers.map(carrier => ({ carrier, at: at(carrier) })), ...calls]
+    const own = carriers.map(carrier => ({
+      carrier,
+      at:
+        carrier === 'unix' || port === undefined || this.#tcpHost === undefined
+          ? linkPaths(this.#options.config.paths.folder).socket
+          : addressText(this.#tcpHost, port),
+    }))
+    return [...own, ...calls]
   }
 
   /** As `/node/status` tells it; null where ALP is switched off. */

@@ -3,7 +3,6 @@
 import type { Coordination } from '@parley/coordinator'
 import {
   err,
-  INTERACTIVE,
   ManualClock,
   ok,
   ParleyError,
@@ -13,7 +12,7 @@ import {
   type Usage,
   unwrap,
 } from '@parley/core'
-import { openLedger } from '@parley/link'
+import { INTERACTIVE, openLedger } from '@parley/link'
 import { expect, test } from 'vitest'
 import { ground, keptLog } from '../testing/ground.ts'
 import { settleAsks } from './settle.ts'

@@ -1,7 +1,7 @@
 // Telling the owner that somebody knocked (ALP-PEND): once for each key, and no more often than the list of pending
 // peers can hold, so that a flood of strangers does not become a flood of lines.
 import type { Clock } from '@parley/core'
-import { fingerprintOf, linkLimits, type Pins } from '@parley/link'
+import { fingerprintsOf, linkLimits, type Pins } from '@parley/link'
 import { nodeTimes } from '../limits.ts'
 import type { NodeLog } from '../log/log.ts'
 
@@ -20,7 +20,7 @@ export function announced(pins: Pins, clock: Clock, log: Pick<NodeLog, 'info'>):
       if (told.has(identity) || told.size >= linkLimits.pending) return
       told.add(identity)
       log.info('somebody who is not pinned has called, and got silence: parley peers pending', {
-        fingerprint: fingerprintOf(identity),
+        fingerprint: fingerprintsOf(identity)?.fingerprint,
         ...(remote !== undefined && { remote }),
       })
     },

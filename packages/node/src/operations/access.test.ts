@@ -102,7 +102,7 @@ describe('/workspaces, and who may call what', () => {
       node: 'prove status stop',
       peers: 'accept allow dismiss list pending pin unpin',
       results: 'apply clean show undo',
-      runs: 'abort follow list show',
+      runs: 'abort follow list prompts show',
       solve: 'start',
       tasks: 'follow list',
       trail: 'compact export heads import keys pack proof query restore rotate-key snapshot tiers verify watch',

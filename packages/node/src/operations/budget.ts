@@ -1,9 +1,10 @@
 // /budget: what the profile has spent today, by whom, and what it may spend (ALP-BUD-01). Budgets of runs are /budgets.
-import { type Static, Type } from '@parley/core'
+import { AgentUsageSchema, RunningTurnSchema } from '@parley/coordinator'
+import { parseTimestamp, type Static, Type } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
-import { Count, Nothing, orNull, query } from './spec.ts'
+import { Count, Nothing, orNull, query, told } from './spec.ts'
 
 const Usd = Type.Number({ minimum: 0 })
 
@@ -26,13 +27,27 @@ const TodaySchema = object({
 
 export type SpentToday = Static<typeof TodaySchema>
 
-export function budgetService({ spending }: OperationDeps) {
+const most = { maxItems: nodeLimits.spenders }
+
+export function budgetService({ spending, coordinator }: OperationDeps) {
   return {
     '/budget/today': query({
-      description: 'What the profile has spent today, by whom, what is set aside, and what it may spend.',
+      description:
+        'What the profile has spent today, by whom, what is set aside, and what it may spend; what each agent told that it used in turns that ended today, and the turns at work.',
       input: Nothing,
-      output: TodaySchema,
-      handle: () => spending.today(),
+      output: object({
+        ...TodaySchema.properties,
+        agents: Type.Array(AgentUsageSchema, { ...most, description: 'The dearest first' }),
+        turns: Type.Array(RunningTurnSchema, { ...most, description: 'At work now, with what they used so far' }),
+      }),
+      refuses: ['trail_unavailable', 'trail_damaged'],
+      handle: async () => {
+        const today = spending.today()
+        const midnight = parseTimestamp(`${today.day}T00:00:00.000000Z`)!
+        const { agents, turns } = await told(coordinator.usage.since(midnight))
+        const { spenders } = nodeLimits
+        return { ...today, agents: agents.slice(0, spenders), turns: turns.slice(0, spenders) }
+      },
     }),
   }
 }

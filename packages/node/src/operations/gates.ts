@@ -81,16 +81,22 @@ export function gateService({ coordinator, passphrase: confirmed }: OperationDep
           }),
         ),
         reason: Type.Optional(Reason),
+        again: Type.Optional(
+          Type.Boolean({
+            description:
+              'For `reject` of finished work at its merge: the task is done once more, with the reason in mind',
+          }),
+        ),
         passphrase: Type.Optional(Passphrase),
       }),
       output: object({ run: Type.String(), gates: Type.Array(Type.String()) }),
       refuses: ANSWER_REFUSALS,
-      handle: async ({ gate, decision, changes, reason, passphrase }, { identity }) => {
+      handle: async ({ gate, decision, changes, reason, again, passphrase }, { identity }) => {
         answered(await confirmed.check(passphrase))
         const principal = caller(identity)
         if (decision !== 'modify') {
           if (changes) answered(refuse('invalid_argument', 'Only `modify` changes something.'))
-          return await answerOf(coordinator.gates.respond(gate, { decision, reason, principal }))
+          return await answerOf(coordinator.gates.respond(gate, { decision, reason, again, principal }))
         }
         if (!changes) return answered(refuse('invalid_argument', 'Say what is to change.'))
         return await answerOf(coordinator.gates.respond(gate, { decision, changes, reason, principal }))

@@ -1,15 +1,7 @@
 // /link: who this profile is to others, and calling peers (ALP-PING, ALP-ASK, ALP-CANCEL).
 import { randomBytes } from 'node:crypto'
 import { type Result, refuse, type Static, Type, ticksPerMillisecond } from '@parley/core'
-import {
-  cancelAsk,
-  fingerprintOf,
-  type LinkClient,
-  type LinkFailure,
-  linkDefaults,
-  ping,
-  type Target,
-} from '@parley/link'
+import { fingerprintsOf, type LinkClient, type LinkFailure, linkDefaults, type Target } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
 import { asked } from '../link/asked.ts'
 import { callPeer } from '../link/calling.ts'
@@ -123,7 +115,7 @@ export function linkService(deps: OperationDeps) {
         const { old, recorded } = await answerOf(rotateKey(deps))
         const { pubkey, fingerprint, spoken, invitation } = answered(link.identity())
         return {
-          old: { pubkey: old.key, fingerprint: fingerprintOf(old.key)! },
+          old: { pubkey: old.key, fingerprint: fingerprintsOf(old.key)!.fingerprint },
           new: { pubkey, fingerprint, spoken },
           invitation,
           recorded,
@@ -140,7 +132,7 @@ export function linkService(deps: OperationDeps) {
         const { client, target } = reach(peer)
         const before = clock.now()
         const nonce = randomBytes(8).toString('hex')
-        const { version, agentName } = got(peer, await ping(client, target, { nonce, timeoutMs: timeout_ms, signal }))
+        const { version, agentName } = got(peer, await client.ping(target, { nonce, timeoutMs: timeout_ms, signal }))
         const ms = Math.max(0, clock.now() - before) / ticksPerMillisecond
         return { peer, version, agent_name: agentName, ms }
       },
@@ -166,7 +158,7 @@ export function linkService(deps: OperationDeps) {
           ...((usd ?? tokens) !== undefined && { budget }),
           ...(timeout_ms !== undefined && { timeoutMs: timeout_ms }),
         }
-        yield* streamed(asked({ ...reach(peer), peer, clock, failed }, prompt, options, signal))
+        yield* streamed(asked({ ...reach(peer), peer, failed }, prompt, options, signal))
       },
     }),
     '/link/cancel': mutation({
@@ -176,7 +168,7 @@ export function linkService(deps: OperationDeps) {
       refuses: [...calling],
       handle: async ({ peer, session }, { signal }) => {
         const { client, target } = reach(peer)
-        return { cancelled: got(peer, await cancelAsk(client, target, session, { signal })) }
+        return { cancelled: got(peer, await client.cancel(target, session, { signal })) }
       },
     }),
     '/link/call': mutation({

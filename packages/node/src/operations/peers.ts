@@ -2,12 +2,11 @@
 import { ok, type Result, refuse, type Static, Type } from '@parley/core'
 import {
   ACCEPTED_METHODS,
-  fingerprintOf,
+  fingerprintsOf,
   type NewPeer,
   type Peer,
   type PendingPeer,
   readInvitation,
-  spokenFingerprintOf,
 } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
@@ -187,7 +186,7 @@ function invited(invitation: string | undefined, pubkey: string | undefined): Re
 }
 
 function digitsOf(pubkey: string): { readonly fingerprint: string; readonly spoken: string } {
-  return { fingerprint: fingerprintOf(pubkey) ?? '', spoken: spokenFingerprintOf(pubkey) ?? '' }
+  return fingerprintsOf(pubkey) ?? { fingerprint: '', spoken: '' }
 }
 
 function pendingView({ pubkey, firstSeen, lastSeen, ...rest }: PendingPeer): Static<typeof PendingSchema> {

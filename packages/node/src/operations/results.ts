@@ -8,11 +8,18 @@ import { answerOf, caller, FOUND, mutation, query, RunText, Task, text, UNREADAB
 
 const Folder = text(nodeLimits.pathLength, 'Absolute path of a folder in the checkout')
 const Check = Type.Optional(Type.Boolean({ description: 'Only say what would be done' }))
+const Accept = Type.Optional(
+  Type.Boolean({
+    description:
+      'The caller agrees to changes of hooks, CI files, package scripts and settings, and to a result without the work of all tasks',
+  }),
+)
 
 /** What a checkout refuses. */
 const CHECKOUT = [
   'other_repository',
   'not_a_repository',
+  'no_repository',
   'bare_repository',
   'repository_empty',
   'repository_busy',
@@ -22,6 +29,8 @@ const CHECKOUT = [
   'detached_head',
   'no_identity',
   'dirty_overlap',
+  'ignored_overlap',
+  'hidden_overlap',
   'merge_conflict',
   'git_failed',
   'permission_denied',
@@ -39,6 +48,9 @@ export function resultService({ coordinator }: OperationDeps) {
         run: RunText,
         task: Type.Optional(Task),
         patch: Type.Optional(Type.Boolean({ description: 'With the difference as text' })),
+        binary: Type.Optional(
+          Type.Boolean({ description: 'The text has the content of binary files, for `git apply`' }),
+        ),
       }),
       output: WorkViewSchema,
       refuses: [...FOUND, 'invalid_state', 'work_gone', 'unavailable', ...UNREADABLE],
@@ -51,11 +63,7 @@ export function resultService({ coordinator }: OperationDeps) {
         run: RunText,
         folder: Folder,
         how: Type.Optional(Type.Enum([...APPLY_WAYS])),
-        accept: Type.Optional(
-          Type.Boolean({
-            description: 'The caller agrees to changes of hooks, CI files, package scripts and settings',
-          }),
-        ),
+        accept: Accept,
         check: Check,
       }),
       output: AppliedSchema,
@@ -69,6 +77,9 @@ export function resultService({ coordinator }: OperationDeps) {
       input: object({
         runs: Type.Optional(
           Type.Array(RunText, { maxItems: nodeLimits.cleanedRuns, description: 'These, whatever their age' }),
+        ),
+        folder: Type.Optional(
+          text(nodeLimits.pathLength, 'Absolute path: without names, only runs of the project that this folder is in'),
         ),
         older_than: Type.Integer({
           minimum: 0,
@@ -89,9 +100,9 @@ export function resultService({ coordinator }: OperationDeps) {
     '/results/undo': mutation({
       description:
         'Takes an applied result back: the branch goes back where nobody has built on it or has pushed it, else a new commit does.',
-      input: object({ run: Type.Optional(RunText), folder: Folder, check: Check }),
+      input: object({ run: Type.Optional(RunText), folder: Folder, accept: Accept, check: Check }),
       output: UndoneSchema,
-      refuses: [...FOUND, ...CHECKOUT, 'not_applied', ...UNREADABLE],
+      refuses: [...FOUND, ...CHECKOUT, 'not_applied', 'unconfirmed', ...UNREADABLE],
       handle: async ({ run: text, ...wanted }, { identity }) => {
         const run = text === undefined ? undefined : await found(text)
         return await answerOf(coordinator.applies.undo(run, { principal: caller(identity), ...wanted }))

@@ -6,12 +6,14 @@ import {
   LISTED_STATES,
   LogItemSchema,
   PlanTaskViewSchema,
+  PromptsViewSchema,
   RunSummarySchema,
   RunViewSchema,
 } from '@parley/coordinator'
-import { mapSchema, type RunId, refuse, Type } from '@parley/core'
+import { mapSchema, ok, type RunId, refuse, Type } from '@parley/core'
 import { HIGHWAY_PRESETS } from '@parley/kernel'
 import { type CallerEnvironment, callerEnvironment, checkedEnvironment } from '../agents/caller-environment.ts'
+import { nodeWarnings } from '../agents/node-warnings.ts'
 import { preflight } from '../agents/preflight.ts'
 import { readTeam } from '../agents/team-files.ts'
 import { nodeLimits } from '../limits.ts'
@@ -31,6 +33,7 @@ import {
   RunText,
   streamed,
   subscription,
+  TeamText,
   text,
   told,
   UNREADABLE,
@@ -42,9 +45,18 @@ const Environment = Type.Unsafe<CallerEnvironment>({
     'The caller’s PATH and the variables that the agents pass on; never stored. A node that starts again uses its own',
 })
 const Started = object({ run: Type.String(), warnings: Type.Array(Type.String()) })
+/** One agent of a team file alone, as the file describes it. */
+function oneOf(team: ReturnType<typeof readTeam>, name: string | undefined): ReturnType<typeof readTeam> {
+  if (!team.ok || name === undefined) return team
+  const { agents } = team.value
+  if (!Object.hasOwn(agents, name))
+    return refuse('unknown_agent', `The team file has no agent '${name}'. It has ${Object.keys(agents).join(', ')}.`)
+  return ok({ ...team.value, agents: { [name]: agents[name]! }, plan: [], warnings: [] })
+}
+
 const OfRun = object({ run: RunText })
 
-export function runService({ coordinator, agents, programs, spending }: OperationDeps) {
+export function runService({ config, coordinator, agents, programs, spending }: OperationDeps) {
   const found = async (run: string) => await answerOf(coordinator.runs.find(run))
   return {
     '/solve/start': mutation({
@@ -53,13 +65,10 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
       input: object({
         intent: text(nodeLimits.intentLength),
         project: text(nodeLimits.pathLength, 'Absolute path'),
-        team: Type.Optional(
-          object({
-            text: Type.String({ maxLength: nodeLimits.teamText }),
-            file: text(nodeLimits.pathLength, 'Absolute path'),
-          }),
+        team: Type.Optional(TeamText),
+        agent: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 64, description: 'Alone; with a team file, one of its agents' }),
         ),
-        agent: Type.Optional(text(64)),
         approved: Type.Boolean({
           description: 'The caller approves the plan with this request: nobody is asked about its tasks',
         }),
@@ -109,11 +118,9 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
           force,
         } = input
         if (!isAbsolute(project)) answered(refuse('invalid_argument', `${project} is no absolute path.`))
-        if (given && agent !== undefined)
-          answered(refuse('invalid_argument', 'A run has a team file or an agent, not both.'))
         const team = answered(
           given
-            ? readTeam(given.text, { file: given.file, base: dirname(given.file) })
+            ? oneOf(readTeam(given.text, { file: given.file, base: dirname(given.file) }), agent)
             : await agents.team(agent, sent?.PATH),
         )
         answered(preflight(team, intent, { ...programs, path: sent?.PATH ?? programs.path }))
@@ -134,7 +141,8 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
         }
         const request = { principal: caller(identity), intent, origin: 'cli' }
         const { run } = await answerOf(coordinator.start(request, setup))
-        return { run, warnings: team.warnings.map(({ line, message }) => `line ${line}: ${message}`) }
+        const inFile = team.warnings.map(({ line, message }) => `line ${line}: ${message}`)
+        return { run, warnings: [...inFile, ...nodeWarnings(team, config.values.turns)] }
       },
     }),
     '/runs/list': query({
@@ -143,6 +151,12 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
       input: object({
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
         states: Type.Optional(Type.Array(Type.Enum([...LISTED_STATES]), { maxItems: LISTED_STATES.length })),
+        folder: Type.Optional(
+          text(
+            nodeLimits.pathLength,
+            'Absolute path: only runs of the project that this folder is in, and damaged ones',
+          ),
+        ),
       }),
       output: object({ runs: Type.Array(RunSummarySchema) }),
       refuses: ['trail_unavailable', 'trail_damaged'],
@@ -158,6 +172,14 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
         const applied = isOver(view.state) ? await told(coordinator.applies.list(view.run as RunId)) : []
         return { ...view, ...(applied.length > 0 && { applied }) }
       },
+    }),
+    '/runs/prompts': query({
+      description:
+        'What the agents of a run were told, turn by turn, as it was written for them. The newest, as far as there is room.',
+      input: OfRun,
+      output: PromptsViewSchema,
+      refuses: [...FOUND, 'unavailable', ...UNREADABLE],
+      handle: async ({ run }) => await answerOf(coordinator.views.prompts(await found(run))),
     }),
     '/runs/follow': subscription({
       description: 'One run as it is, again after each change, and a last time when it is over.',
@@ -193,16 +215,20 @@ export function runService({ coordinator, agents, programs, spending }: Operatio
     }),
     '/tasks/follow': subscription({
       description:
-        'What the agents of a run, or of one task, do and say while they work. What was said before is not repeated; ends with the task or the run.',
-      input: object({ run: RunText, task: Type.Optional(text(160)) }),
+        'What the agents of a run, or of one task, do and say while they work: what turns at work have said so far, the newest of it, then what comes. Ends with the task or the run.',
+      input: object({
+        run: RunText,
+        task: Type.Optional(text(160)),
+        now: Type.Optional(Type.Boolean({ description: 'End with what was said so far' })),
+      }),
       output: LogItemSchema,
       refuses: [...FOUND, 'unavailable', ...UNREADABLE],
-      async *handle({ run: text, task }, { signal }) {
+      async *handle({ run: text, task, now }, { signal }) {
         const run = await found(text)
         const { tasks } = await answerOf(coordinator.views.view(run))
         if (task !== undefined && !tasks.some(({ id }) => id === task))
           answered(refuse('not_found', `There is no task ${task} in ${run}.`))
-        yield* streamed(followTurns(coordinator, run, task, signal))
+        yield* streamed(followTurns(coordinator, run, { task, now }, signal))
       },
     }),
     '/tasks/list': query({

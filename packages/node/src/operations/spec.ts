@@ -1,18 +1,14 @@
 // What all operations share: who may call them, the codes that they refuse with, and how a refusal of the inside
 // becomes one of the call protocol. A code stays what it is.
-import { CallError, type Operation, operation } from '@parley/call'
 import {
   type AccessControl,
+  CallError,
+  type Operation,
   type OperationError,
   type OperationType,
-  ParleyError,
-  type Principal,
-  type Result,
-  type RunId,
-  type Static,
-  type TSchema,
-  Type,
-} from '@parley/core'
+  operation,
+} from '@parley/call'
+import { ParleyError, type Principal, type Result, type RunId, type Static, type TSchema, Type } from '@parley/core'
 import { agentKinds } from '../agents/kinds.ts'
 import { OWNER_SCOPE, WORKSPACE_SCOPE } from '../identity.ts'
 import { nodeLimits } from '../limits.ts'
@@ -34,6 +30,10 @@ export const orNull = <T extends TSchema>(type: T, description?: string) =>
 export const RunText = text(64, 'The id of a run, a beginning or end of it if that is unique, or `last`')
 export const Task = text(160, 'A task of the plan, or a workspace')
 export const Reason = text(nodeLimits.reasonLength)
+export const TeamText = object({
+  text: Type.String({ maxLength: nodeLimits.teamText }),
+  file: text(nodeLimits.pathLength, 'Absolute path'),
+})
 export const SearchPath = Type.String({
   maxLength: nodeLimits.environmentLength,
   description: 'PATH of the caller; the node’s own without it',
@@ -51,10 +51,14 @@ const REFUSALS = {
   nothing_to_apply: 'The run changed nothing',
   not_applied: 'There is nothing to take back',
   unconfirmed: 'The result changes files that other programs run; the details list them. Agree with `accept`',
-  dirty_overlap: 'Files that would be written have changes that no commit holds; the details list them',
+  dirty_overlap: 'Files that would be written have uncommitted changes; the details list them',
+  ignored_overlap: 'Files that git ignores would be overwritten; the details list them',
+  hidden_overlap:
+    'Files that would be written have changes that git was told not to look at (skip-worktree, assume-unchanged); the details list them',
   merge_conflict: 'Both sides have changed the same; the details list the files',
   other_repository: 'The checkout belongs to another repository',
   not_a_repository: 'The folder is in no git repository',
+  no_repository: 'The project of the run is no git repository; the message says where the result is',
   bare_repository: 'The folder has no files checked out',
   repository_empty: 'The branch has no commit yet',
   repository_busy: 'The checkout is in the middle of a merge, rebase or the like',

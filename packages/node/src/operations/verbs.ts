@@ -4,6 +4,7 @@ import { type AgentVerb, VERDICTS } from '@parley/coordinator'
 import { type TSchema, Type } from '@parley/core'
 import { nodeLimits } from '../limits.ts'
 import { object } from '../object.ts'
+import { Mail } from './mail.ts'
 
 interface VerbSpec {
   readonly description: string
@@ -17,12 +18,6 @@ const words = (description: string) =>
   Type.String({ minLength: 1, maxLength: nodeLimits.reasonLength, pattern: '\\S', description })
 const count = Type.Integer({ minimum: 0 })
 const orNull = <T extends TSchema>(type: T) => Type.Union([type, Type.Null()])
-
-const waiting = { id: Type.String(), from: Type.String(), type: Type.String(), priority: Type.String() }
-const Mail = Type.Array(object({ ...waiting, text: Type.String() }))
-
-/** Mail that has come and that the agent has not read. */
-export const WaitingMail = object({ mail: Type.Array(object(waiting)) })
 
 export const agentVerbs = {
   status: {

@@ -6,8 +6,9 @@ import type { Principal } from '@parley/core'
 import { OWNER_SCOPE } from '../identity.ts'
 import { nodeDefaults } from '../limits.ts'
 import type { OperationDeps } from './deps.ts'
+import { WaitingMail } from './mail.ts'
 import { answered, forWorkspace, mutation, Nothing, query, subscription } from './spec.ts'
-import { agentVerbs, WaitingMail } from './verbs.ts'
+import { agentVerbs } from './verbs.ts'
 
 export function workspaceService({ identities }: OperationDeps) {
   const inside = (identity: Principal | undefined): AgentVerbs => {

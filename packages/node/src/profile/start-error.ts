@@ -1,7 +1,7 @@
 // Why a node did not start, as the user reads it: who has the profile or its socket already.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MachineView } from '@parley/coordinator'
+import type { Coordination } from '@parley/coordinator'
 import { asParleyError, ParleyError } from '@parley/core'
 import type { ProfilePaths } from './paths.ts'
 
@@ -9,7 +9,7 @@ import type { ProfilePaths } from './paths.ts'
 const UNSPECIFIC: ReadonlySet<string> = new Set(['internal', 'index_failed', 'trail_full', 'trail_unavailable'])
 
 /** `held`: what the machine lacked when the node started. */
-export function startError(paths: ProfilePaths, thrown: unknown, held?: MachineView): ParleyError {
+export function startError(paths: ProfilePaths, thrown: unknown, held?: Coordination['held']): ParleyError {
   const error = asParleyError(thrown)
   if (held && UNSPECIFIC.has(error.code))
     return new ParleyError('machine_fault', `${held.message} No node can start until then: ${error.message}`, {

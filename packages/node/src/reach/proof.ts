@@ -2,7 +2,7 @@
 // node signs it together with the socket that it listens at, and the client checks that against the public keys in the
 // profile's own folder.
 import { randomBytes, verify } from 'node:crypto'
-import type { CallOptions } from '@parley/call'
+import type { Link } from '@parley/call'
 import { ParleyError } from '@parley/core'
 import { publicKeyObject } from '@parley/keys'
 import { knownKeys } from '@parley/trail/known-keys'
@@ -39,16 +39,11 @@ export function proofMessage(nonce: string, socket: string): Buffer {
   return Buffer.from(`${DOMAIN}\n${nonce}\n${socket}`)
 }
 
-/** Anything that calls; a `Link`. */
-interface Caller {
-  call<T>(path: string, input: unknown, options: CallOptions): Promise<T>
-}
-
 /**
  * Asks once. `former`: the answer was signed by a key that has just been replaced; ask again. Throws `node_unproven`,
  * and whatever the call is refused with.
  */
-export async function askForProof(link: Caller, request: ProofRequest): Promise<Proven> {
+export async function askForProof(link: Pick<Link, 'call'>, request: ProofRequest): Promise<Proven> {
   const { folder, socket, timeout } = request
   if (!knownKeys(folder)) return 'unproven'
   const nonce = randomBytes(NONCE_BYTES).toString('base64url')

@@ -1,5 +1,6 @@
 // The refusals when no more may be spent today (ALP-BUD-03).
-import { type Exhausted, formatTimestamp, ParleyError, type Ticks, ticksPerMillisecond } from '@parley/core'
+import { formatTimestamp, ParleyError, type Ticks, ticksPerMillisecond } from '@parley/core'
+import type { Exhausted } from '@parley/link'
 
 const DAY = 86_400_000 * ticksPerMillisecond
 

@@ -1,18 +1,7 @@
 // What the profile spends in a day, in one place: the ledger, the cap as the configuration has it now, the profile's
 // own turns, and what a turn that a crash ended had set aside.
-import {
-  type AgentAdapter,
-  type Clock,
-  capOf,
-  err,
-  INTERACTIVE,
-  type Ledger,
-  ok,
-  type Result,
-  type RunId,
-  type TurnCosts,
-} from '@parley/core'
-import { ALP_ORIGIN, linkPaths, openLedger } from '@parley/link'
+import { type AgentAdapter, type AgentKind, type Clock, err, ok, type Result, type RunId } from '@parley/core'
+import { ALP_ORIGIN, INTERACTIVE, type Ledger, linkPaths, openLedger } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
 import type { NodeLog } from '../log/log.ts'
 import type { SpentToday } from '../operations/budget.ts'
@@ -31,7 +20,6 @@ export interface SpendingOptions {
 
 export class Spending {
   readonly ledger: Ledger
-  readonly #dailyUsd: () => number | undefined
   readonly #own: OwnTurns
   readonly #asked: AskedTurns
 
@@ -43,7 +31,6 @@ export class Spending {
   }
 
   private constructor({ home, clock, dailyUsd, log }: SpendingOptions) {
-    this.#dailyUsd = dailyUsd
     this.ledger = openLedger(linkPaths(home).ledger, {
       clock,
       cap: dailyUsd,
@@ -60,7 +47,7 @@ export class Spending {
    */
   ledgered(
     agent: AgentAdapter,
-    { origin, costs }: { readonly origin: string; readonly costs: TurnCosts },
+    { origin, costs }: { readonly origin: string; readonly costs: AgentKind['costs'] },
   ): AgentAdapter {
     if (costs === 'nothing') return agent
     if (origin === ALP_ORIGIN) return this.#asked.noted(agent)
@@ -84,7 +71,7 @@ export class Spending {
     const by = [...byPeer].map(([name, { usd, tokens }]) => ({ name, usd, tokens }))
     return {
       day,
-      cap: capOf(this.#dailyUsd()) ?? null,
+      cap: this.ledger.cap ?? null,
       used_usd: profile.usd,
       used_tokens: profile.tokens,
       reserved_usd: [...reserved.values()].reduce((sum, { usd }) => sum + usd, 0),
@@ -101,7 +88,7 @@ export class Spending {
    * had asked for is settled by their runs.
    */
   #settleOrphans(log: SpendingOptions['log']): void {
-    const capped = capOf(this.#dailyUsd()) !== undefined
+    const capped = this.ledger.cap !== undefined
     let usd = 0
     const orphans = this.ledger.orphans().filter(({ name }) => name === INTERACTIVE)
     for (const orphan of orphans) {

@@ -89,8 +89,14 @@ export async function linkedNode(name: string, config = '', env: Environment = {
 }
 
 /** Again, as a new process would. */
-export async function startLinked(name: string, place: Ground, stage: Stage, env: Environment = {}) {
-  const started = await realNode(place, env)
+export async function startLinked(
+  name: string,
+  place: Ground,
+  stage: Stage,
+  env: Environment = {},
+  more: Parameters<typeof realNode>[2] = {},
+) {
+  const started = await realNode(place, env, more)
   const { client } = started
   const identity = () => client.call('link', 'identity', {})
   const asked = (peer: string, prompt: string, more: object = {}) =>

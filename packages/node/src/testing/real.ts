@@ -5,7 +5,7 @@ import { connectClient, connectUnix } from '@parley/call'
 import { isOver, type RunView } from '@parley/coordinator'
 import { unwrap } from '@parley/core'
 import { onTestFinished } from 'vitest'
-import { Node } from '../node.ts'
+import { Node, type NodeOptions } from '../node.ts'
 import type { NodeOperations } from '../operations/index.ts'
 import type { Environment } from '../profile/paths.ts'
 import { type Ground, keptLog } from './ground.ts'
@@ -20,8 +20,12 @@ export function project(place: Ground): string {
   return folder
 }
 
-export async function realNode(place: Ground, env: Environment = {}) {
-  const config = place.config()
+export async function realNode(
+  place: Ground,
+  env: Environment = {},
+  more: Partial<Pick<NodeOptions, 'config' | 'plan'>> = {},
+) {
+  const { config = place.config() } = more
   const log = keptLog()
   const node = unwrap(
     await Node.start({
@@ -29,6 +33,7 @@ export async function realNode(place: Ground, env: Environment = {}) {
       log,
       env: { ...place.env, ...env },
       startedBy: 'up',
+      ...more,
     }),
   )
   const client = connectClient<NodeOperations>({

@@ -1,8 +1,8 @@
 // A coordinator for tests: it keeps what it is asked, writes small runs on the node's own trail, and hangs or fails
 // where it is told to.
-import type { AgentVerbs, Coordination, CoordinatorOptions, MachineView, RunSetup, RunView } from '@parley/coordinator'
+import type { AgentVerbs, Coordination, CoordinatorOptions, RunSetup, RunView } from '@parley/coordinator'
 import { err, ok, ParleyError, type Result, type RunId, type RunRequest, SystemClock, SystemIds } from '@parley/core'
-import type { StorageFault, StorageKeeper } from '@parley/kernel'
+import type { StorageKeeper } from '@parley/kernel'
 import { ScriptedRun } from '@parley/trail/testing'
 
 type GateView = RunView['gates'][number]
@@ -49,8 +49,8 @@ export class ScriptedCoordinator implements Coordination {
     snapshot: async run => err(new ParleyError('invalid_state', `${run} has not ended.`)),
     status: () => ({ working: null, faults: this.faults }),
   }
-  faults: StorageFault[] = []
-  held: MachineView | undefined
+  faults: ReturnType<StorageKeeper['status']>['faults'] = []
+  held: Coordination['held']
 
   async start(request: RunRequest, setup: RunSetup): Promise<Result<{ run: RunId }>> {
     if (request.intent === 'too much')
@@ -111,12 +111,15 @@ export class ScriptedCoordinator implements Coordination {
     },
   }
 
+  readonly usage: Coordination['usage'] = { since: async () => ({ agents: [], turns: [] }) }
+
   readonly views: Coordination['views'] = {
     view: async run => {
       const known = this.runsById.get(run)
       return known ? ok(known.view) : noRun(run)
     },
     follow: run => this.#follow(run),
+    prompts: async () => ok({ prompts: [], left_out: 0 }),
   }
 
   async *#follow(run: RunId): AsyncIterable<RunView> {
@@ -224,7 +227,7 @@ export class ScriptedCoordinator implements Coordination {
     proof: async (_run, entry) => err(new ParleyError('not_found', `There is no entry ${entry}.`)),
   }
 
-  readonly listeners = { listen: () => () => undefined }
+  readonly listeners = { listen: () => () => undefined, recent: () => ({ events: [], missed: 0 }) }
 
   readonly #stop = new AbortController()
 

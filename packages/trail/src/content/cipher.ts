@@ -15,7 +15,7 @@ import { sodium } from '@parley/keys/sodium'
 import type { StoredObject } from '../entry.ts'
 import type { DeploymentModel } from '../events/index.ts'
 import { HmacKey } from './hmac.ts'
-import type { ContentKey, ContentKeyRing, ContentKeys } from './keys.ts'
+import { type ContentKey, type ContentKeyRing, ContentKeys } from './keys.ts'
 import { type ContentScope, parseScope, scopeText } from './scope.ts'
 
 /** How far one key reaches, from the weakest on; `none`: content is proven, and anybody can read it. */
@@ -61,6 +61,11 @@ export class ContentCipher {
   /** How content is written from now on. What was sealed before is opened anyway. */
   readonly sealing: Sealing
   readonly #proof: HmacKey
+
+  /** Opens what any model has sealed, and seals as this one asks for. */
+  static for(model: DeploymentModel, secret: Uint8Array): ContentCipher {
+    return new ContentCipher(new ContentKeys(secret), sealingOf(model))
+  }
 
   constructor(keys: ContentKeys, sealing: Sealing) {
     this.keys = keys

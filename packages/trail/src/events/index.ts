@@ -37,7 +37,6 @@ export {
   TASK_PRIORITIES,
   type TaskPriority,
   type TaskStatus,
-  USAGE_FIELDS,
   USER_STATES,
   type UserState,
   WORKSPACE_PRIORITIES,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { type ObjectId, type RunId, SeededIds } from '@parley/core'
 import { expect, test } from 'vitest'
-import { ContentKeys } from '../content/keys.ts'
+import { ContentCipher } from '../content/cipher.ts'
 import type { StoredObject } from '../entry.ts'
 import type { TrailIndex } from '../index/contract.ts'
 import { trailLimits } from '../limits.ts'
@@ -98,15 +98,17 @@ test('a state above the limit is refused, and what was saved before stays', asyn
   expect(await states.load(RUN)).toEqual(CONTENT)
 })
 
-const keys = new ContentKeys(new Uint8Array(32).fill(7))
-const others = new ContentKeys(new Uint8Array(32).fill(8))
+const SECRET = new Uint8Array(32).fill(7)
+const cipher = ContentCipher.for('shared-infrastructure', SECRET)
+const unsealed = ContentCipher.for('single-runtime', SECRET)
+const others = ContentCipher.for('shared-infrastructure', new Uint8Array(32).fill(8))
 
 test.each([0, 1, 1000, trailLimits.sealedChunkBytes, trailLimits.sealedChunkBytes * 2 + 1])(
   'W-SEC-16 a sealed state of %i bytes comes back, and shows nothing on the disk',
   async size => {
     const folder = join(temporaryFolder(), 'states')
     const content = Buffer.alloc(size, 'marker ')
-    const states = fileStateCache(folder, { keys, seals: true })
+    const states = fileStateCache(folder, cipher)
     expect(states.sealed).toBe(true)
     await states.save(RUN, content)
     const [name] = readdirSync(folder)
@@ -115,10 +117,10 @@ test.each([0, 1, 1000, trailLimits.sealedChunkBytes, trailLimits.sealedChunkByte
       const found = await store.load(RUN)
       return found && Buffer.from(found).equals(content)
     }
-    expect(await loaded(fileStateCache(folder, { keys, seals: true }))).toBe(true)
+    expect(await loaded(fileStateCache(folder, cipher))).toBe(true)
     // Where sealing has ended, what was sealed is still of use.
-    expect(await loaded(fileStateCache(folder, { keys, seals: false }))).toBe(true)
-    expect(await fileStateCache(folder, { keys: others, seals: true }).load(RUN)).toBeUndefined()
+    expect(await loaded(fileStateCache(folder, unsealed))).toBe(true)
+    expect(await fileStateCache(folder, others).load(RUN)).toBeUndefined()
     expect(await fileStateCache(folder).load(RUN)).toBeUndefined()
   },
 )
@@ -126,7 +128,7 @@ test.each([0, 1, 1000, trailLimits.sealedChunkBytes, trailLimits.sealedChunkByte
 test('a sealed state is of use for its own run only, and only as a whole', async () => {
   const folder = join(temporaryFolder(), 'states')
   const chunk = trailLimits.sealedChunkBytes
-  await fileStateCache(folder, { keys, seals: true }).save(RUN, Buffer.alloc(chunk * 2, 1))
+  await fileStateCache(folder, cipher).save(RUN, Buffer.alloc(chunk * 2, 1))
   const [name] = readdirSync(folder)
   const whole = readFileSync(join(folder, name!))
   const withContent = (content: Buffer, file = name!) => {
@@ -137,7 +139,7 @@ test('a sealed state is of use for its own run only, and only as a whole', async
   const content = whole.subarray(12)
   const sealed = chunk + 17
   const start = content.length - 2 * sealed
-  const load = (run = RUN) => fileStateCache(folder, { keys, seals: true }).load(run)
+  const load = (run = RUN) => fileStateCache(folder, cipher).load(run)
   withContent(content)
   expect(await load()).toBeDefined()
   for (const changed of [
@@ -162,7 +164,7 @@ test('a sealed state is of use for its own run only, and only as a whole', async
 
 test('once states are sealed, those that were not are gone from the disk', async () => {
   const { folder } = await saved()
-  const states = fileStateCache(folder, { keys, seals: true })
+  const states = fileStateCache(folder, cipher)
   expect(await states.load('run_2' as RunId)).toBeUndefined()
   expect(readdirSync(folder)).toEqual([])
 })

@@ -7,7 +7,7 @@ import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { ParleyError, type RunId } from '@parley/core'
-import type { ContentKeys } from '../content/keys.ts'
+import type { ContentCipher } from '../content/cipher.ts'
 import { openState, sealState } from '../content/state-seal.ts'
 import { trailLimits } from '../limits.ts'
 
@@ -23,12 +23,6 @@ export interface StateCacheStore {
   readonly sealed?: boolean
 }
 
-interface StateSealing {
-  readonly keys: ContentKeys
-  /** False: states are kept as they are, and those that were sealed before are opened all the same. */
-  readonly seals: boolean
-}
-
 const MAGIC = 'PLSC'
 const PLAIN = 1
 const SEALED = 2
@@ -36,9 +30,12 @@ const HEADER = 12
 /** What sealing may add to a state, and the header. */
 const SLACK = 1024 * 1024
 
-/** States in the files of a folder of their own. Where states are sealed, unsealed ones are deleted. */
-export function fileStateCache(folder: string, sealing?: StateSealing): StateCacheStore {
-  const seals = sealing?.seals ?? false
+/**
+ * States in the files of a folder of their own. Where the cipher seals, unsealed ones are deleted; where it does not,
+ * those that were sealed before are opened all the same.
+ */
+export function fileStateCache(folder: string, cipher?: ContentCipher): StateCacheStore {
+  const seals = cipher !== undefined && cipher.sealing !== 'none'
   let listing: Promise<Set<string>> | undefined
   // Most runs are short and have no file: to know that must not cost each of them a look at the disk.
   const names = () => {
@@ -52,7 +49,7 @@ export function fileStateCache(folder: string, sealing?: StateSealing): StateCac
       const file = await readFile(join(folder, nameOf(run)))
       const content = file && checked(file)
       if (!content || content.format === PLAIN) return seals ? undefined : content?.bytes
-      return sealing && openState(sealing.keys, run, content.bytes)
+      return cipher && openState(cipher.keys, run, content.bytes)
     },
     async save(run, content) {
       if (content.length > trailLimits.stateBytes) {
@@ -61,7 +58,7 @@ export function fileStateCache(folder: string, sealing?: StateSealing): StateCac
       }
       const known = await names()
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      const parts = sealing?.seals ? await sealState(sealing.keys, run, content) : [content]
+      const parts = seals ? await sealState(cipher.keys, run, content) : [content]
       await replaceFile(join(folder, nameOf(run)), [headerOf(parts, seals ? SEALED : PLAIN), ...parts])
       known.add(nameOf(run))
     },

@@ -89,6 +89,7 @@ export function claudeParser(report: Report, cached: 'within' | 'beside' = 'besi
       text ?? errorText(line.error) ?? arrayOf(line.errors).map(errorText).find(Boolean) ?? subtype ?? 'no reason'
     const status = numberOf(line.api_error_status)
     if (status !== undefined) report.refused({ status, message: why, resetsAt })
+    if (subtype === 'error_max_budget_usd') report.exhausted()
     report.failed(why)
   }
 

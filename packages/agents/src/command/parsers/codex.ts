@@ -1,5 +1,6 @@
 // `codex exec --json`: thread, turn and item events, one on each line.
-import { usageOf } from '../../metering.ts'
+import type { Usage } from '@parley/core'
+import { sumUsage, usageOf } from '../../metering.ts'
 import { retryInLine } from '../../outage/wordings.ts'
 import {
   arrayOf,
@@ -16,20 +17,39 @@ import {
 } from './parser.ts'
 
 export function codexParser(report: Report): Parser {
-  const used = (line: JsonObject) => usage(report, isObject(line.usage) ? line.usage : line)
+  /** Of each answer of the model, where they are logged: the other totals come at the end, and for the whole thread. */
+  let sum: Usage | undefined
+  const used = (line: JsonObject) => {
+    if (sum === undefined) usage(report, isObject(line.usage) ? line.usage : line)
+  }
   const parser = byType({
     'item.started': line => item(report, objectOf(line.item), false),
     'item.completed': line => item(report, objectOf(line.item), true),
     'turn.completed': used,
     token_count: used,
+    response: line => {
+      const { input_token_count: tokensIn, output_token_count: tokensOut, cached_token_count: tokensCached } = line
+      sum = sumUsage(sum ?? {}, usageOf({ tokensIn, tokensOut, tokensCached }))
+      report.usage(sum)
+    },
     'turn.failed': line => {
-      if (isObject(line.usage)) usage(report, line.usage)
+      if (isObject(line.usage)) used(line)
       report.failed(reasonOf(line.error))
     },
     // It retries after some of them: whether the turn failed is said by `turn.failed` and the exit code.
     error: line => refused(report, noticeOf(line)),
   })
   return naming(report, 'thread_id', parser)
+}
+
+/** With the preset's RUST_LOG: lines of its log that are no errors. An answer of the model says what it cost. */
+export function codexLogged(line: string): JsonObject | undefined {
+  const [, said] = / INFO codex_otel\.trace_safe: (.*)/s.exec(line) ?? []
+  if (said === undefined) return undefined
+  const counts = [...said.matchAll(/\b(\w+_token_count)=(\d+)/g)].map(([, name, count]) => [name, Number(count)])
+  return said.includes('event.kind=response.completed') && counts.length > 0
+    ? { type: 'response', ...Object.fromEntries(counts) }
+    : {}
 }
 
 function refused(report: Report, message: string): void {

@@ -20,6 +20,9 @@ import { OpenTools } from './tools.ts'
 
 export function geminiParser(report: Report): Parser {
   const tools = new OpenTools(report)
+  /** Of each answer of the model, by its telemetry; the result has all of them. */
+  let sum: Usage = {}
+  let over = false
   const typed = byType({
     message: ({ role, content, delta }) => {
       if (role !== 'assistant' || typeof content !== 'string') return
@@ -33,7 +36,14 @@ export function geminiParser(report: Report): Parser {
     tool_result: ({ tool_id, status, error }) => tools.end(tool_id, status === 'error', errorText(error)),
     // Warnings and errors after which it goes on; the last word is the result's.
     error: line => report.refused({ message: noticeOf(line) }),
+    telemetry: ({ event, input_token_count, output_token_count, cached_content_token_count }) => {
+      if (event !== 'api_response' || over) return
+      const answer = { tokensIn: input_token_count, tokensOut: output_token_count }
+      sum = sumUsage(sum, usageOf({ ...answer, tokensCached: cached_content_token_count }))
+      report.usage(sum)
+    },
     result: line => {
+      over = true
       report.endMessage()
       if (isObject(line.stats)) report.usage(stats(line.stats))
       if (line.status === 'error') report.failed(reasonOf(line.error))

@@ -26,6 +26,8 @@ export interface Report {
   refused(refusal: Refusal): void
   /** The agent itself says that it failed. */
   failed(message: string): void
+  /** It has spent what it was allowed to, and ended by itself. */
+  exhausted(): void
   /** The program's own conversation. */
   session(id: string): void
 }
@@ -37,6 +39,17 @@ export type Parser = (line: JsonObject) => void
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Of a line that is a JSON object. */
+export function parseObject(line: string): JsonObject | undefined {
+  if (!line.trimStart().startsWith('{')) return undefined
+  try {
+    const value: unknown = JSON.parse(line)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
 }
 
 export function objectOf(value: unknown): JsonObject {

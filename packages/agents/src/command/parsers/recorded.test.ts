@@ -21,12 +21,21 @@ function read(name: PresetName, turn: string) {
     folders: [],
     patience: new Patience(clock, undefined),
   })
-  output.stdout(Buffer.from(out))
   output.stderr(Buffer.from(err))
+  output.stdout(Buffer.from(out))
   return { end: output.end(), events }
 }
 
 const ANSWER = 'I wrote hello.txt.'
+
+test.each(['claude', 'codex', 'opencode', 'qwen'] as const)(
+  'what a recorded turn of %s has used is known after each answer of the model',
+  name => {
+    const { events } = read(name, 'work')
+    const used = events.flatMap(event => (event.type === 'usage' ? [event.usage.tokensIn] : []))
+    expect([...new Set(used)].filter(Boolean)).toEqual([1000, 2000, 3000])
+  },
+)
 
 test.each(presetNames)('the answer of a recorded turn of %s, its tools and what it cost', name => {
   const { end, events } = read(name, 'work')

@@ -1,6 +1,8 @@
 // `parley config`: each value of the configuration and where it came from. It needs no node.
+
 import type { Config } from '@parley/node'
 import { command } from '../../command.ts'
+import { refuseSlip } from '../../node/no-node.ts'
 import { drawing, print } from '../../output.ts'
 import { table } from '../../render/grid.ts'
 import type { Drawing } from '../../render/tasks.ts'
@@ -13,6 +15,7 @@ export default command({
     ['parley config --profile work --json', 'another profile, for a program'],
   ],
   async run(context) {
+    await refuseSlip(context.global.profile, context.env)
     const { effectiveValues, loadConfig } = await import('@parley/node')
     const loaded = loadConfig({ flags: { profile: context.global.profile }, env: context.env })
     if (!loaded.ok) throw loaded.error

@@ -1,8 +1,10 @@
 // `parley doctor`: everything that can be wrong, and how to fix it. It writes one file to the profile and removes it.
+
 import { command } from '../../command.ts'
 import type { CheckState, Finding, Probes } from '../../doctor/check.ts'
 import { systemProbes } from '../../doctor/probes.ts'
 import { EXIT } from '../../exit.ts'
+import { refuseSlip } from '../../node/no-node.ts'
 import { drawing, print } from '../../output.ts'
 import { plural } from '../../render/format.ts'
 import type { Tone } from '../../render/paint.ts'
@@ -20,6 +22,7 @@ export const doctorWith = (probes: Probes) =>
       ['parley doctor --json', 'for a program'],
     ],
     async run(context, { flags }) {
+      await refuseSlip(context.global.profile, context.env)
       const { examine } = await import('../../doctor/examine.ts')
       const checks = await examine(context, probes, flags.live)
       const problems = checks.filter(({ state }) => state === 'problem').length

@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CallError } from '@parley/call'
 import { ManualClock, ParleyError } from '@parley/core'
@@ -29,12 +30,22 @@ test('agents shows what is there and what each needs', async () => {
       ],
     },
   })
-  expect((await parley(['agents'], { node })).out).toBe(
+  expect((await parley(['agents'], { node, env: { PATH: '/mine' } })).out).toBe(
     'AGENT   SOURCE           FOUND  VERSION  NEEDS\nclaude  preset, default  yes    2.1.0    api.example.org; EXAMPLE_KEY\n',
   )
+  // The node may have been started with another one.
+  expect(node.asked('/agents/list')).toEqual([{ path: '/mine' }])
+  const file = join(folder, 'parley.yaml')
+  const text = 'version: 1\nname: x\nagents: { a: { command: [sh] } }\n'
+  writeFileSync(file, text)
+  await parley(['agents'], { node, cwd: folder })
+  expect(node.asked('/agents/list')[1]).toEqual({ team: { text, file } })
+  writeFileSync(file, 'no: team\n')
+  expect((await parley(['agents'], { node, cwd: folder })).err).toContain('The agents of the team file are left out')
 })
 
 test('config shows each value and where it came from, and needs no node', async () => {
+  mkdirSync(join(folder, 'work'))
   const env = { HOME: folder, PARLEY_HOME: folder, PARLEY_TURNS: '3' }
   const people = await parley(['config', '--profile', 'work'], { env })
   expect(people.code).toBe(0)
@@ -95,7 +106,7 @@ test('down stops a node of any version, and does nothing where none runs', async
   })
   expect(ran.out).toContain('1 run will continue with the next node.')
   expect(ran.out).not.toContain('connected')
-  expect(choices).toEqual([{ start: false, anyVersion: true }])
+  expect(choices).toMatchObject([{ start: false, anyVersion: true }])
   expect(stopped.asked('/node/stop').length).toBe(1)
   const alone = await parley(['down'], { node: node({ runs: { working: 1, waiting: 0, for_peers: 1 } }) })
   expect(alone.out).not.toContain('will continue')

@@ -21,7 +21,7 @@ export default command({
   ],
   async run(context, { flags, words }) {
     const usd = usdOf(flags.usd)
-    const timeout = await timeOf(flags.timeout)
+    const timeout = timeOf(flags.timeout)
     const text = words[1] === '-' ? await context.terminal.input() : words[1]!
     return askPeer(context, context.api, {
       peer: words[0]!,

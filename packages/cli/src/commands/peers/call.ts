@@ -2,6 +2,7 @@
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { printJson } from '../../output.ts'
+import { oneLine } from '../../render/text.ts'
 import { patience, timeOf } from '../words.ts'
 import { fromPeer } from './peer-failure.ts'
 import { PEER } from './words.ts'
@@ -24,9 +25,13 @@ export default command({
   ],
   async run(context, { flags, words }) {
     const [peer = '', operation = '', text = '{}'] = words
+    if (!operation.startsWith('/'))
+      throw new Failure('usage', `'${oneLine(operation)}' is not the path of an operation.`, {
+        next: `\`parley call ${oneLine(peer)} /services/list\` lists those that you may call.`,
+      })
     const input = inputOf(text)
     const port = portOf(flags.port)
-    const timeout_ms = await timeOf(flags.timeout)
+    const timeout_ms = timeOf(flags.timeout)
     const called = { peer, operation, input, port, timeout_ms }
     const { output } = await fromPeer(peer, context.api.link.call(called, patience(timeout_ms)))
     printJson(context, output)

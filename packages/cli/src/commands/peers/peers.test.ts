@@ -144,7 +144,7 @@ carol  Carol  bob.lan:7423  nothing              60/min                      SHA
 test('help on peers lists its commands, although the word alone does something', async () => {
   const { out, code } = await parley(['peers', '--help'])
   expect(code).toBe(0)
-  expect(out).toContain('usage: parley peers list|add|remove|allow|pending|accept|dismiss')
+  expect(out).toContain('usage: parley peers list | add | remove | allow | pending | accept | dismiss')
   expect(out).toContain('`parley peers` alone means `parley peers list`.')
 })
 

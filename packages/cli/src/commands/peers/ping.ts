@@ -17,7 +17,7 @@ export default command({
     ['parley ping bob --timeout 1s --json', 'for a script; the exit code tells the result'],
   ],
   async run(context, { flags, words }) {
-    const timeout_ms = await timeOf(flags.timeout)
+    const timeout_ms = timeOf(flags.timeout)
     const peer = words[0]!
     const pong = await fromPeer(peer, context.api.link.ping({ peer, timeout_ms }, patience(timeout_ms)))
     print(context, pong, () => [

@@ -3,6 +3,7 @@ import { command } from '../../command.ts'
 import { machineFault } from '../../node/client.ts'
 import { drawing, printHeld } from '../../output.ts'
 import { gatesTable } from '../../render/runs.ts'
+import { runHere } from '../which-run.ts'
 import { OF_RUN } from '../words.ts'
 
 export default command({
@@ -12,7 +13,7 @@ export default command({
     ['parley escalations last --json', 'those of the newest run, for a program'],
   ],
   async run(context, { words }) {
-    const { gates: list } = await context.api.escalations.list({ run: words[0] })
+    const { gates: list } = await context.api.escalations.list({ run: words[0] && (await runHere(context, words[0])) })
     const machine = await machineFault(context.api)
     printHeld(context, { questions: list }, machine, () =>
       list.length > 0 ? gatesTable(list, drawing(context)) : ['No question is waiting for you.'],

@@ -187,6 +187,41 @@ test('on a terminal one is chosen by its number and answered', async () => {
   ])
 })
 
+test('where several runs wait, what waits is named with its run', async () => {
+  const both = [
+    { ...plan(one), intent: 'Tidy' },
+    { ...plan(two), intent: 'Paint' },
+  ]
+  expect((await parley(['gates'], gated(...both))).out).toMatch(/plan\? \(Tidy\)[\s\S]*plan\? \(Paint\)/)
+  expect((await parley(['gates'], gated(both[0]!))).out).not.toContain('Tidy')
+  const terminal = new FakeTerminal({ interactive: true, keys: ['q'] })
+  expect((await parley(['inbox'], { node: gated(...both).node, terminal })).out).toMatch(
+    /Tidy · waits[\s\S]*Paint · waits/,
+  )
+})
+
+test('in the inbox, what is typed on after a line has closed or gone is never an answer', async () => {
+  const { node, answers } = gated(gateView(one, 'a'), questionView(one, 'scan'))
+  const terminal = new FakeTerminal({ interactive: true })
+  const ends = parley(['inbox'], { node, terminal })
+  await expect.poll(() => terminal.output).toContain('quit')
+  // One opened at once is not yet read.
+  terminal.press('1y')
+  terminal.clock.advance(400)
+  terminal.press('nno\x1by')
+  terminal.clock.advance(400)
+  terminal.press('\x1b')
+  terminal.press('2')
+  terminal.clock.advance(400)
+  terminal.press('rall\r1y')
+  await expect
+    .poll(() => answers)
+    .toEqual([{ question: questionView(one, 'scan').id, answer: 'envelope', text: 'all' }])
+  terminal.clock.advance(400)
+  terminal.press('q')
+  expect((await ends).code).toBe(0)
+})
+
 test('an answer that comes too late, or is not allowed, is told and the inbox stays', async () => {
   const node = fakeNode({
     '/gates/watch': watching(plan(one)),
@@ -255,8 +290,7 @@ test('words, suspension, budgets and users reach the node', async () => {
     expect((await parley(wrong, { node })).code, wrong.join(' ')).toBe(2)
 })
 
-test('abort needs a run to be named', async () => {
-  expect((await parley(['abort'])).code).toBe(2)
+test('abort says what was kept', async () => {
   const kept: NonNullable<PlanTaskView['salvage']> = {
     state: 'kept',
     workspace: 'ws_1',

@@ -1,11 +1,13 @@
 // `parley inbox`: everything that waits for a person, live; on a terminal it can be answered there.
 import { type Context, command } from '../../command.ts'
+import { withWork } from '../../live/gate-work.ts'
 import { attendInbox } from '../../live/inbox.ts'
 import { machineFault } from '../../node/client.ts'
-import type { GateView, MachineView } from '../../node/views.ts'
+import type { GateView } from '../../node/views.ts'
 import { drawing, isAttended, printHeld } from '../../output.ts'
 import { gatesTable } from '../../render/runs.ts'
 import { interruption } from '../../terminal.ts'
+import { runHere } from '../which-run.ts'
 
 export default command({
   about:
@@ -20,20 +22,23 @@ export default command({
   ],
   async run(context, { flags }) {
     const api = await context.connect()
-    const run = flags.run === undefined ? undefined : (await api.runs.show({ run: flags.run })).run
+    const run =
+      flags.run === undefined ? undefined : (await api.runs.show({ run: await runHere(context, flags.run) })).run
     const own = (list: readonly GateView[]) => list.filter(gate => run === undefined || gate.run === run)
     if (flags.follow) {
       using interrupted = interruption(context.terminal)
       for await (const { gates } of api.streams.gates.watch({}, { signal: interrupted.signal }))
-        show(context, own(gates), await machineFault(api))
+        await show(context, own(gates))
       return
     }
     if (isAttended(context)) return attendInbox(context, api, own)
-    show(context, own((await api.gates.list({})).gates), await machineFault(api))
+    await show(context, own((await api.gates.list({})).gates))
   },
 })
 
-function show(context: Context, list: readonly GateView[], machine: MachineView | undefined): void {
+async function show(context: Context, gates: readonly GateView[]): Promise<void> {
+  const list = await withWork(context.api, gates)
+  const machine = await machineFault(context.api)
   printHeld(context, { waiting: list }, machine, () =>
     list.length > 0 ? gatesTable(list, drawing(context)) : ['Nothing is waiting for you.'],
   )

@@ -6,7 +6,7 @@ import { GATE_OR_RUN, meant, RESPOND_FLAGS, respond } from './respond.ts'
 
 export default command({
   about:
-    'What can change depends on the gate. Task: name, description, priority and resource_estimate. Workspace: budget, priority and visibility. Message: payload. Merge: strategy. Conflict: strategy and resolution. A value that is valid JSON is read as JSON, any other as text.',
+    'What can change depends on the gate, and without a change the command says what and how. Task: name, description, priority and resource_estimate. Start of an agent: budget, priority and visibility. Message: payload. Merge: strategy. Conflict: strategy and resolution. End of work: reason. A value may be JSON as well.',
   args: [
     { ...GATE_OR_RUN, optional: false },
     { name: 'FIELD=VALUE', summary: 'A field to change; may be repeated', optional: true, rest: true },
@@ -17,6 +17,7 @@ export default command({
   },
   examples: [
     ['parley modify gate_kkhydy description="Write it in English"', 'what the agent is told'],
+    ['parley modify gate_kkhydy budget=cost:5,tokens:200000', 'what the agent may use; budget=5 is 5 US dollars'],
     ['parley modify gate_kkhydy resolution=existing', 'keep what was merged before'],
     ['parley modify gate_kkhydy --file changes.json', 'from a file'],
   ],
@@ -24,9 +25,9 @@ export default command({
     const [named, ...fields] = words
     const changes = { ...fromFile(flags.file), ...Object.fromEntries(fields.map(fieldOf)) }
     if (Object.keys(changes).length === 0) {
-      const [{ changes: known }] = await meant(context, named, 'gate')
+      const [{ changes: known, change_forms: forms }] = await meant(context, named, 'gate')
       throw new Failure('usage', 'There is nothing to change.', {
-        why: `These fields of the gate can change: ${known.join(', ')}.`,
+        why: `These fields of the gate can change: ${forms?.join('; ') ?? known.join(', ')}.`,
         next: `parley modify ${named} ${known[0] ?? 'name'}="…", or parley approve ${named}`,
       })
     }

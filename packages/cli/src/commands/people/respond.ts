@@ -1,5 +1,5 @@
 // What `approve`, `reject`, `modify` and `reply` share. A run stands for its plan: each waiting task is answered.
-import { type Argument, type Context, command, type Described } from '../../command.ts'
+import type { Argument, Context } from '../../command.ts'
 import { asFailure, Failure } from '../../failure.ts'
 import { cliLimits } from '../../limits.ts'
 import type { Decision, Reply } from '../../live/gate.ts'
@@ -8,7 +8,8 @@ import type { GateView } from '../../node/views.ts'
 import { print } from '../../output.ts'
 import { shortId } from '../../render/format.ts'
 import { oneLine } from '../../render/text.ts'
-import { reasonOf } from '../words.ts'
+import { runHere } from '../which-run.ts'
+import { LAST, reasonOf } from '../words.ts'
 
 export const GATE_OR_RUN: Argument = {
   name: 'GATE|RUN',
@@ -22,17 +23,9 @@ export const RESPOND_FLAGS = {
   ...PASSPHRASE_FLAG,
 } as const
 
-export function verdict(decision: 'approve' | 'reject', described: Described) {
-  return command({
-    ...described,
-    args: [GATE_OR_RUN],
-    flags: {
-      all: { summary: 'Every gate that waits in the run, or anywhere if no run is given' },
-      ...RESPOND_FLAGS,
-    },
-    run: (context, { flags, words }) => respond(context, words[0], { decision }, flags.reason, flags.all),
-  })
-}
+export const ALL_FLAG = {
+  all: { summary: 'Every gate that waits in the run, or anywhere if no run is given' },
+} as const
 
 const DONE: Readonly<Record<Decision['decision'], string>> = {
   approve: 'Approved',
@@ -56,8 +49,8 @@ export async function respond(
   const gates = answers.flatMap(answer => answer.gates)
   const { run } = answers[0]!
   print(context, { run, gates, ...decision }, () => [
-    ...answeredLines(views, gates, DONE[decision.decision]),
-    ...(decision.decision !== 'reject' && !context.global.quiet
+    ...answeredLines(views, gates, decision.again ? 'Sent back' : DONE[decision.decision]),
+    ...((decision.decision !== 'reject' || decision.again) && !context.global.quiet
       ? [`Watch it: parley show ${shortId(run)} --follow`]
       : []),
   ])
@@ -85,13 +78,14 @@ type Meant = readonly [GateView, ...GateView[]]
 
 /** The node decides which gates a name, or no name, means. */
 export async function meant(
-  { api }: Context,
-  name: string | undefined,
+  context: Context,
+  named: string | undefined,
   kind: GateView['kind'],
   all?: true,
 ): Promise<Meant> {
   try {
-    const { gates } = await api.gates.find({ name, kind, all })
+    const name = named === LAST ? await runHere(context) : named
+    const { gates } = await context.api.gates.find({ name, kind, all })
     return gates as [GateView, ...GateView[]]
   } catch (thrown) {
     const { code, message, details } = asFailure(thrown)

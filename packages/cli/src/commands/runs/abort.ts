@@ -1,19 +1,17 @@
-// `parley abort`: ends a run or one of its tasks, at once or after a grace period. It never defaults to the newest run.
+// `parley abort`: ends a run or one of its tasks, at once or after a grace period. It never defaults to one of several.
 import { type Context, command } from '../../command.ts'
 import { cliLimits } from '../../limits.ts'
 import { isOver, type PlanTaskView } from '../../node/views.ts'
 import { print } from '../../output.ts'
 import { keptLines } from '../../render/ending.ts'
 import { duration } from '../../render/format.ts'
-import { graceOf, reasonOf } from '../words.ts'
+import { runAtWork } from '../which-run.ts'
+import { graceOf, RUN_AT_WORK, reasonOf } from '../words.ts'
 
 export default command({
   about:
     'With --grace, agents are notified by mail (`parley ws inbox`) and may finish; work that is finished in time is merged as usual, and the rest is ended. What agents had saved is kept, also without --grace: `parley salvage` takes it over, even after the run has ended.',
-  args: [
-    { name: 'RUN', summary: 'A run: its id, a part of it as lists show it, or last' },
-    { name: 'TASK', summary: 'One task of it (default: the whole run)', optional: true },
-  ],
+  args: [RUN_AT_WORK, { name: 'TASK', summary: 'One task of it (default: the whole run)', optional: true }],
   flags: {
     reason: { value: 'TEXT', summary: 'The reason; it is recorded on the trail' },
     grace: { value: 'TIME', summary: 'Give agents this long to finish first, such as 2m' },
@@ -24,8 +22,8 @@ export default command({
     ['parley abort last docs --grace 2m', 'its agent has two minutes to finish'],
   ],
   async run(context, { flags, words }) {
-    const grace = await graceOf(flags.grace)
-    const { run } = await context.api.runs.show({ run: words[0]! })
+    const grace = graceOf(flags.grace)
+    const { run } = await context.api.runs.show({ run: await runAtWork(context, words[0]) })
     const task = words[1]
     const reason = reasonOf(flags.reason) ?? 'aborted by its owner'
     await context.api.runs.abort({ run, reason, task, grace })

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import type { TodayView } from '../../node/views.ts'
 import { fakeNode } from '../../testing/fake-node.ts'
 import { parley } from '../../testing/parley.ts'
+import { NO_USAGE } from '../../testing/views.ts'
 
 const TODAY: TodayView = {
   day: '2026-11-15',
@@ -15,6 +16,8 @@ const TODAY: TodayView = {
     { name: '__interactive__', usd: 2, tokens: 12_000 },
     { name: 'bob', usd: 0.5, tokens: 0 },
   ],
+  agents: [],
+  turns: [],
 }
 
 async function budget(today: Partial<TodayView>, ...words: string[]) {
@@ -45,6 +48,33 @@ test('says what is set aside, that there is no cap, and that it is reached', asy
   expect(full).toContain('Nothing more starts until 00:00 UTC, or until budget.daily_usd')
   const problem = '/p/logs/ledger.json cannot be read. Restore it, or move it away.'
   expect((await budget({ used_usd: 0, problem })).out).toBe(`${problem}\n`)
+})
+
+test('shows what each agent used in turns that ended today, and the turns at work with what they used so far', async () => {
+  const usage = { ...NO_USAGE, turns: 3, wall_ms: 125_000 }
+  const run = 'run_01m7aaaaaaaaaaaaaaaaaaaaaa'
+  const { out } = await budget({
+    by: [],
+    agents: [
+      { agent: 'claude', usage: { ...usage, usd: 1.5, tokens_in: 9_000, tokens_out: 1_000 } },
+      { agent: 'script', usage },
+    ],
+    turns: [{ run, task: 'docs', agent: 'claude#2', usage: { ...NO_USAGE, turns: 1, wall_ms: 4_000, usd: 0.25 } }],
+  })
+  expect(out).toBe(
+    [
+      '2026-11-15 (UTC): $2.50 of $5.00, 12k tokens',
+      '',
+      'AGENT   TURNS   TIME   COST  TOKENS',
+      'claude      3  2m05s  $1.50     10k',
+      'script      3  2m05s',
+      '',
+      'At work',
+      'RUN         TASK  AGENT     TIME   COST',
+      'run_aaaaaa  docs  claude#2  4.0s  $0.25',
+      '',
+    ].join('\n'),
+  )
 })
 
 test('is one value for programs', async () => {

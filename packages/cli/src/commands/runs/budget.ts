@@ -1,17 +1,19 @@
 // `parley budget`: what the profile has spent today; the limits of a run and its tasks, and raising them.
+import { parseBytes, parseDuration } from '@parley/core'
 import { type Context, command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import type { BudgetLimit, TodayView } from '../../node/views.ts'
 import { drawing, print } from '../../output.ts'
-import { count, money } from '../../render/format.ts'
+import { count, duration, money, shortIds, tokensOf } from '../../render/format.ts'
 import { table } from '../../render/grid.ts'
 import { budgetsTable, LIMIT_NAMES } from '../../render/runs.ts'
 import type { Drawing } from '../../render/tasks.ts'
 import { oneLine } from '../../render/text.ts'
+import { runHere } from '../which-run.ts'
 import { RUN } from '../words.ts'
 
 export default command({
-  about: `Without a run: what the profile has spent today (UTC) against \`budget.daily_usd\` in config.yaml, for your own turns and for peers. To raise a limit of a run, give its name and the new amount: ${Object.values(LIMIT_NAMES).join(', ')}. Amounts are written as in a team file.`,
+  about: `Without a run: what the profile has spent today (UTC), by each agent and by turns at work, against \`budget.daily_usd\` in config.yaml, for your own turns and for peers. To raise a limit of a run, give its name and the new amount: ${Object.values(LIMIT_NAMES).join(', ')}. Amounts are written as in a team file.`,
   args: [
     { ...RUN, summary: 'A run: its id, a part of it as lists show it, or last' },
     { name: 'NAME=AMOUNT', summary: 'A higher limit', optional: true, rest: true },
@@ -28,10 +30,8 @@ export default command({
   async run(context, { flags, words }) {
     const [named, ...raises] = words
     if (named === undefined) return today(context, flags.task)
-    // Loads the whole node, so only if something is raised.
-    const units = raises.length > 0 ? await import('@parley/node') : undefined
-    const wanted = raises.map(word => raiseOf(word, units!))
-    const { run } = await context.api.runs.show({ run: named })
+    const wanted = raises.map(raiseOf)
+    const { run } = await context.api.runs.show({ run: await runHere(context, named) })
     for (const raise of wanted) await context.api.budgets.raise({ run, ...raise, task: flags.task })
     const budgets = (await context.api.budgets.list({ run })).budgets
     print(context, { run, budgets }, () =>
@@ -47,13 +47,11 @@ async function today(context: Context, task: string | undefined): Promise<undefi
   print(context, spent, () => todayLines(spent, drawing(context)))
 }
 
-type Units = Pick<typeof import('@parley/node'), 'parseBytes' | 'parseDuration'>
-
-function raiseOf(word: string, units: Units): { readonly dimension: BudgetLimit; readonly limit: number } {
+function raiseOf(word: string): { readonly dimension: BudgetLimit; readonly limit: number } {
   const at = word.indexOf('=')
   const name = word.slice(0, Math.max(0, at))
   const dimension = Object.entries(LIMIT_NAMES).find(([, each]) => each === name)?.[0] as BudgetLimit | undefined
-  const limit = dimension && amountOf(dimension, word.slice(at + 1), units)
+  const limit = dimension && amountOf(dimension, word.slice(at + 1))
   if (dimension && limit !== undefined && limit > 0) return { dimension, limit }
   throw new Failure('usage', `'${word}' is not a limit.`, {
     why: dimension
@@ -63,7 +61,7 @@ function raiseOf(word: string, units: Units): { readonly dimension: BudgetLimit;
   })
 }
 
-function amountOf(dimension: BudgetLimit, text: string, { parseBytes, parseDuration }: Units): number | undefined {
+function amountOf(dimension: BudgetLimit, text: string): number | undefined {
   switch (dimension) {
     case 'compute_timeout':
     case 'wall_time_limit':
@@ -86,7 +84,7 @@ const NAMES: Readonly<Record<string, string>> = {
 function todayLines(today: TodayView, drawing: Drawing): readonly string[] {
   const { paint } = drawing
   const { by, cap, problem } = today
-  if (problem !== undefined) return [paint('bad', oneLine(problem))]
+  if (problem !== undefined) return [paint('bad', oneLine(problem)), ...usedLines(today, drawing)]
   const full = cap !== null && today.used_usd >= cap
   const sum = paint(full ? 'bad' : 'strong', sumOf(today))
   const aside = today.reserved_usd > 0 ? [`${money(today.reserved_usd)} more is reserved for running turns.`] : []
@@ -96,7 +94,7 @@ function todayLines(today: TodayView, drawing: Drawing): readonly string[] {
       ? 'There is no cap: budget.daily_usd in config.yaml sets one.'
       : undefined
   const head = [sum, ...aside, ...(next === undefined ? [] : [next])]
-  if (by.length === 0) return head
+  if (by.length === 0) return [...head, ...usedLines(today, drawing)]
   return [
     ...head,
     '',
@@ -109,7 +107,37 @@ function todayLines(today: TodayView, drawing: Drawing): readonly string[] {
       ],
       drawing,
     ),
+    ...usedLines(today, drawing),
   ]
+}
+
+/** What agents told that they used: in turns that ended today, and in those at work. */
+function usedLines({ agents, turns }: TodayView, drawing: Drawing): readonly string[] {
+  const agent = { header: 'AGENT', flexible: true, of: (each: { readonly agent: string }) => oneLine(each.agent) }
+  const used = [
+    { header: 'TIME', align: 'right', optional: 1, of: ({ usage }: Used) => duration(usage.wall_ms) },
+    { header: 'COST', align: 'right', of: ({ usage }: Used) => (usage.usd === undefined ? '' : money(usage.usd)) },
+    { header: 'TOKENS', align: 'right', of: ({ usage }: Used) => countOf(tokensOf(usage)) },
+  ] as const
+  const ended = { header: 'TURNS', align: 'right', of: ({ usage }: Used) => String(usage.turns) } as const
+  const short = shortIds(turns.map(({ run }) => run))
+  const where = [
+    { header: 'RUN', of: ({ run }: Turn) => short(run) },
+    { header: 'TASK', flexible: true, of: ({ task }: Turn) => oneLine(task) },
+  ]
+  return [
+    ...(agents.length > 0 ? ['', ...table(agents, [agent, ended, ...used], drawing)] : []),
+    ...(turns.length > 0
+      ? ['', drawing.paint('strong', 'At work'), ...table(turns, [...where, agent, ...used], drawing)]
+      : []),
+  ]
+}
+
+type Turn = TodayView['turns'][number]
+type Used = Pick<Turn, 'usage'>
+
+function countOf(tokens: number | undefined): string {
+  return tokens === undefined ? '' : count(tokens)
 }
 
 /** `2026-11-15 (UTC): $2.50 of $5.00, 12k tokens`. */

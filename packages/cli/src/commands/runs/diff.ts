@@ -4,7 +4,8 @@ import { SLOW } from '../../limits.ts'
 import { drawing, print } from '../../output.ts'
 import { pageLines } from '../../pager.ts'
 import { patchLines, workLines } from '../../render/work.ts'
-import { LAST, RUN } from '../words.ts'
+import { runHere } from '../which-run.ts'
+import { RUN } from '../words.ts'
 
 export default command({
   about:
@@ -24,8 +25,10 @@ export default command({
   ],
   async run(context, { flags, words }) {
     const { terminal, global } = context
-    const [run = LAST, task] = words
-    const work = await context.api.results.show({ run, task, patch: !flags.stat }, SLOW)
+    const [named, task] = words
+    const run = await runHere(context, named)
+    const wanted = { run, task, patch: !flags.stat, ...((global.json || !terminal.seen) && { binary: true }) }
+    const work = await context.api.results.show(wanted, SLOW)
     const { patch = '' } = work
     // To a file or a program the patch goes as it is, so that `git apply` takes it.
     const shown = () => [

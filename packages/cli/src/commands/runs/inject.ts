@@ -2,6 +2,8 @@
 import { command } from '../../command.ts'
 import type { Input } from '../../node/client.ts'
 import { print } from '../../output.ts'
+import { shortId } from '../../render/format.ts'
+import { runHere } from '../which-run.ts'
 import { reasonOf } from '../words.ts'
 
 export default command({
@@ -24,7 +26,11 @@ export default command({
     const { to, type } = flags
     const priority = flags.priority as Input<'/highway/inject'>['priority']
     const text = reasonOf(words[1]) ?? ''
-    const sent = await context.api.highway.inject({ run: words[0]!, text, to, type, priority })
-    print(context, sent, () => [`Sent to ${flags.to ?? 'the coordinator'} of ${sent.run}.`])
+    const sent = await context.api.highway.inject({ run: await runHere(context, words[0]), text, to, type, priority })
+    print(context, sent, () => [
+      to === undefined
+        ? `Sent. Every agent of ${shortId(sent.run)} whose turn starts from now on reads it; turns at work do not.`
+        : `Sent to ${to} of ${shortId(sent.run)}. Its agent reads it when it looks at its mail, or else with its next turn.`,
+    ])
   },
 })

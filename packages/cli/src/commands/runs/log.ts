@@ -3,15 +3,16 @@ import { type Context, command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import type { LogItem, PlanTaskView } from '../../node/views.ts'
 import { drawing, print, printJson, printLines, remark } from '../../output.ts'
-import { indented, logLines, logStepLines } from '../../render/log.ts'
+import { shortId } from '../../render/format.ts'
+import { indented, logLines, logStepLines } from '../../render/steps.ts'
 import { oneLine } from '../../render/text.ts'
 import { interruption } from '../../terminal.ts'
-import { LAST } from '../words.ts'
+import { runHere } from '../which-run.ts'
 
 export default command({
   about:
-    'Every attempt, check and review of a task with all that was said. With -f it goes on with what the agent says and uses while it works, until the task is over; Ctrl-C leaves it at work.',
-  args: [{ name: 'TASK', summary: 'A task of the run' }],
+    'Every attempt, check and review of a task with what it came to, and all that a turn at work has said and used so far. With -f it goes on until the task is over; Ctrl-C leaves it at work. What an agent said before its answer is not kept after its turn.',
+  args: [{ name: 'TASK', summary: 'A task of the run, by its id or title (default: the only one)', optional: true }],
   flags: {
     run: { value: 'RUN', summary: 'The run (default: last)' },
     follow: { short: 'f', summary: 'Follow it live' },
@@ -21,13 +22,21 @@ export default command({
     ['parley log docs --run run_k3f9qz', 'all that was said about it'],
   ],
   async run(context, { flags, words }) {
-    const { run, tasks, started } = await context.api.runs.show({ run: flags.run ?? LAST })
-    const task = tasks.find(({ id }) => id === words[0])
+    const { run, tasks, started } = await context.api.runs.show({ run: await runHere(context, flags.run) })
+    const [named] = words
+    const titled = tasks.filter(({ title }) => named === undefined || title === named)
+    const task = tasks.find(({ id }) => id === named) ?? (titled.length === 1 ? titled[0] : undefined)
     if (!task)
-      throw new Failure('not_found', `There is no task ${oneLine(words[0]!)} in ${run}.`, {
-        next: `It has ${tasks.map(({ id }) => oneLine(id)).join(', ')}.`,
-      })
+      throw new Failure(
+        named === undefined ? 'usage' : 'not_found',
+        named === undefined
+          ? `${shortId(run)} has several tasks.`
+          : `There is no task ${oneLine(named)} in ${shortId(run)}.`,
+        { next: `Name one of ${tasks.map(({ id }) => oneLine(id)).join(', ')}.` },
+      )
+    const isAtWork = task.steps.some(({ ended }) => ended === undefined)
     if (flags.follow) return follow(context, { run, task, started })
+    if (isAtWork && !context.global.json) return follow(context, { run, task, started }, true)
     print(context, { run, task: task.id, steps: task.steps }, () =>
       task.steps.length === 0
         ? [`Nobody has worked on ${oneLine(task.id)} yet.`]
@@ -39,13 +48,14 @@ export default command({
 async function follow(
   context: Context,
   { run, task, started }: { readonly run: string; readonly task: PlanTaskView; readonly started: string },
+  now?: true,
 ): Promise<void> {
   const { api, global, terminal } = context
   using interrupted = interruption(terminal)
   if (task.steps.length === 0) remark(context, `Nobody has worked on ${oneLine(task.id)} yet.`)
   try {
     const items: AsyncIterable<LogItem> = api.streams.tasks.follow(
-      { run, task: task.id },
+      { run, task: task.id, now },
       { signal: interrupted.signal },
     )
     let begun = ''

@@ -3,7 +3,8 @@ import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { cliLimits } from '../../limits.ts'
 import { print } from '../../output.ts'
-import { LAST, reasonOf } from '../words.ts'
+import { runHere } from '../which-run.ts'
+import { reasonOf } from '../words.ts'
 
 export default command({
   about:
@@ -27,7 +28,7 @@ export default command({
       })
     const reason = reasonOf(flags.reason) ?? 'moved by its owner'
     const moved = await context.api.workspaces.migrate(
-      { run: flags.run ?? LAST, task, to: flags.to, reason },
+      { run: await runHere(context, flags.run), task, to: flags.to, reason },
       { timeout: cliLimits.migrateMs },
     )
     print(context, { ...moved, task, reason }, () => [`${moved.to} continues ${task} in place of ${moved.from}.`])

@@ -3,11 +3,13 @@ import { spawn } from 'node:child_process'
 import { type Context, command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { SLOW } from '../../limits.ts'
+import { isOver } from '../../node/views.ts'
 import { print, remark } from '../../output.ts'
 import { shortId } from '../../render/format.ts'
 import { pullRequest } from '../../render/pull-request.ts'
 import { lines, oneLine } from '../../render/text.ts'
-import { LAST, RUN } from '../words.ts'
+import { runHere } from '../which-run.ts'
+import { RUN } from '../words.ts'
 
 export default command({
   about:
@@ -26,12 +28,17 @@ export default command({
     ['parley pr --push --draft', 'push the branch, and open a draft'],
   ],
   async run(context, { flags, words }) {
-    const { run, project, result } = await context.api.runs.show({ run: words[0] ?? LAST })
+    const { run, project, result, state } = await context.api.runs.show({ run: await runHere(context, words[0]) })
     const branch = flags.head ?? result?.branch
     if (branch === undefined)
       throw new Failure('nothing_to_apply', `The run ${run} has no branch.`, {
-        why: 'It is at work, changed nothing, or its project is no git repository.',
-        next: `parley show ${shortId(run)} says which.`,
+        why:
+          result?.folder !== undefined
+            ? `${project} is no git repository.`
+            : isOver(state)
+              ? 'It changed nothing.'
+              : 'It is at work: the branch is there when it is over.',
+        next: `parley show ${shortId(run)} shows it.`,
       })
     const text = pullRequest(await context.api.results.show({ run }, SLOW))
     const done = flags.print ? {} : await open(context, { ...text, ...flags, run, branch, cwd: project })
@@ -76,8 +83,10 @@ async function open(context: Context, wanted: Wanted): Promise<{ readonly url?: 
     remark(
       context,
       gh
-        ? `${branch} is not on the remote as it is here; nothing was pushed. parley pr ${shortId(run)} --push pushes it and opens the pull request.`
-        : `The program gh is not installed, so no pull request was opened.${push ? '' : ' Nothing was pushed.'}`,
+        ? remote === undefined
+          ? `The repository has no remote, so no pull request was opened; this is its text.`
+          : `${branch} is not on ${remote} as it is here; nothing was pushed. \`parley pr ${shortId(run)} --push\` pushes it and opens the pull request.`
+        : `${push ? `Pushed ${branch} to ${remote}.` : 'Nothing was pushed.'} The program gh is not installed, so no pull request was opened; this is its text.`,
     )
     return push ? { pushed: true } : {}
   }

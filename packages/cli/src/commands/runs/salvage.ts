@@ -8,7 +8,8 @@ import type { LeftView, SalvageView } from '../../node/views.ts'
 import { drawing, isAttended, print, printLines, remark } from '../../output.ts'
 import { shortId } from '../../render/format.ts'
 import { each, lines, oneLine, wrap } from '../../render/text.ts'
-import { LAST, reasonOf } from '../words.ts'
+import { runHere } from '../which-run.ts'
+import { reasonOf } from '../words.ts'
 
 export default command({
   about:
@@ -32,7 +33,7 @@ export default command({
     if (flags.yes && flags.discard)
       throw new Failure('usage', '--yes and --discard contradict each other.', { next: 'Give one of them.' })
     const { run, left } = await context.api.workspaces.left({
-      run: flags.run ?? LAST,
+      run: await runHere(context, flags.run),
       task,
       checkpoint: flags.checkpoint,
     })
@@ -42,7 +43,10 @@ export default command({
     const reason = reasonOf(flags.reason)
     const { checkpoint } = left
     const { salvage: saved } = await context.api.workspaces.salvage({ run, task, take, checkpoint, reason })
-    print(context, { run, task, ...saved }, () => [outcome(saved, task, run)])
+    print(context, { run, task, ...saved }, () => [
+      outcome(saved, task, run),
+      ...(saved.state === 'merged' ? [`take    parley apply ${shortId(run)}, when the run is over`] : []),
+    ])
     return exitOf(saved, take)
   },
 })

@@ -3,7 +3,8 @@ import { command } from '../../command.ts'
 import { machineFault } from '../../node/client.ts'
 import { drawing, printHeld } from '../../output.ts'
 import { tasksTable } from '../../render/runs.ts'
-import { LAST, RUN } from '../words.ts'
+import { runHere } from '../which-run.ts'
+import { RUN } from '../words.ts'
 
 export default command({
   args: [RUN],
@@ -12,7 +13,7 @@ export default command({
     ['parley tasks last --json', 'with usage, files and notes of each'],
   ],
   async run(context, { words }) {
-    const list = (await context.api.tasks.list({ run: words[0] ?? LAST })).tasks
+    const list = (await context.api.tasks.list({ run: await runHere(context, words[0]) })).tasks
     const machine = await machineFault(context.api)
     printHeld(context, { tasks: list }, machine, () => tasksTable(list, drawing(context)))
   },

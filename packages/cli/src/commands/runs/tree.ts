@@ -3,7 +3,8 @@ import { command } from '../../command.ts'
 import { drawing, printHeld } from '../../output.ts'
 import { totalLine } from '../../render/live.ts'
 import { taskLines } from '../../render/tasks.ts'
-import { LAST, RUN } from '../words.ts'
+import { runHere } from '../which-run.ts'
+import { RUN } from '../words.ts'
 
 export default command({
   args: [RUN],
@@ -12,7 +13,7 @@ export default command({
     ['parley tree run_k3f9qz --json', 'its tasks with what each waits for'],
   ],
   async run(context, { words }) {
-    const view = await context.api.runs.show({ run: words[0] ?? LAST })
+    const view = await context.api.runs.show({ run: await runHere(context, words[0]) })
     const { run, intent, state, tasks, machine } = view
     printHeld(context, { run, intent, state, tasks }, machine, () => [
       ...taskLines(tasks, drawing(context)).flatMap(({ lines }) => lines),

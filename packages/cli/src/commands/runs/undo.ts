@@ -1,26 +1,46 @@
 // `parley undo`: takes a result back that `parley apply` took over.
 import { command } from '../../command.ts'
+import { EXIT } from '../../exit.ts'
 import { SLOW } from '../../limits.ts'
+import { agreed, notableLines } from '../../live/agree.ts'
 import type { UndoneView } from '../../node/views.ts'
 import { print } from '../../output.ts'
 import { plural, shortHash, shortId } from '../../render/format.ts'
 import { oneLine } from '../../render/text.ts'
+import { runHere } from '../which-run.ts'
 
 export default command({
   about:
-    'Moves the branch back to where it was before `parley apply`, as long as that commit is its newest and was not pushed. Otherwise a new commit takes the changes back. What you have changed since stays.',
+    'Moves the branch back to where it was before `parley apply`, as long as that commit is its newest and was not pushed. Otherwise a new commit takes the changes back; hooks, CI files, package scripts and tool settings that it changes are named first, and need your yes. What you have changed since stays.',
   args: [{ name: 'RUN', summary: 'A run that was applied (default: the one that was applied last)', optional: true }],
-  flags: { 'dry-run': { summary: 'Only say what would be done' } },
+  flags: {
+    'dry-run': { summary: 'Only say what would be done' },
+    yes: { short: 'y', summary: 'Agree to what is named first, without being asked' },
+  },
   examples: [
     ['parley undo', 'what was applied last'],
     ['parley undo run_k3f9qz', 'the result of this run'],
   ],
   async run(context, { flags, words }) {
     const dry = flags['dry-run']
-    const done = await context.api.results.undo({ run: words[0], folder: context.cwd, check: dry }, SLOW)
-    print(context, done, () => [outcome(done, dry)])
+    const wanted = { run: words[0] && (await runHere(context, words[0])), folder: context.cwd }
+    const seen = await context.api.results.undo({ ...wanted, check: true }, SLOW)
+    if (seen.already || dry) {
+      print(context, seen, () => [
+        outcome(seen, dry),
+        ...notableLines(seen).map(each => `Other programs run it: ${each}`),
+      ])
+      return EXIT.done
+    }
+    const accept = flags.yes || (await agreed(context, seen, QUESTION))
+    if (!accept) return EXIT.refused
+    const done = await context.api.results.undo({ ...wanted, run: seen.run, accept }, SLOW)
+    print(context, done, () => [outcome(done, false)])
+    return EXIT.done
   },
 })
+
+const QUESTION = { question: 'Take it back?', yes: ['take back', 'your branch is as it was before'] } as const
 
 function outcome({ run, how, branch, to, already, files }: UndoneView, dry: boolean): string {
   const id = shortId(run)

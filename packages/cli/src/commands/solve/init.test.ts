@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
+import { EXAMPLES, exampleText } from '../../examples.ts'
 import { readTeamFile } from '../../team-file.ts'
 import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
@@ -53,6 +54,28 @@ test('in a repository without a commit it says that one is needed first', async 
   ])
 })
 
+test('without an agent on PATH the example gets the setup of the project as well', async () => {
+  writeFileSync(join(project, 'package-lock.json'), '{}')
+  expect((await init()).out).toContain('no known agent was found on PATH, and `setup: [npm, ci]`\n')
+  expect(readTeamFile(read('parley.yaml'), 'parley.yaml').setup?.run).toEqual(['npm', 'ci'])
+  expect((await init()).out).toContain('parley.yaml: exists; left unchanged\n')
+})
+
+test('dependencies outside the project are named: folders of agents do not have them', async () => {
+  const dependencies = { money: 'file:../money', own: 'file:./own', other: '^1.0.0' }
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ dependencies }))
+  expect((await init()).err).toBe(
+    'warning: money (file:../money) is outside the project, so the folders of agents do not have it.\n',
+  )
+  mkdirSync(join(folder, '.git'))
+  expect((await init()).err).toBe('')
+})
+
+test('a team file without a description is for solve', async () => {
+  writeFileSync(join(project, 'parley.yaml'), 'version: 1\nname: x\n')
+  expect((await init()).out).toContain('Next: parley solve "what you want"\n')
+})
+
 test('the team is made of the agents that are there', async () => {
   install('codex', 'claude')
   const { out } = await init('--json')
@@ -93,6 +116,67 @@ test.each([
   expect(read('parley.yaml')).toContain(check)
   const team = readTeamFile(read('parley.yaml'), 'parley.yaml')
   expect(team.agents.claude?.setup?.run).toEqual((JSON.parse((await init('--json')).out) as { setup: string[] }).setup)
+})
+
+const NOTHING_FOUND =
+  'None of the known agents was found on PATH: install claude and codex, or name others under `agents`.'
+
+test.each(EXAMPLES)('--example %s is adapted to the agents and the package manager that are there', async name => {
+  const asked = exampleText(name).includes('{intent}')
+  const adapted = async (lock: string | undefined, ...agents: string[]) => {
+    for (const file of ['parley.yaml', 'uv.lock', 'package-lock.json']) rmSync(join(project, file), { force: true })
+    rmSync(join(folder, 'bin'), { recursive: true, force: true })
+    if (lock !== undefined) writeFileSync(join(project, lock), '')
+    install(...agents)
+    const { out, code } = await init('--example', name, '--json')
+    expect(code).toBe(0)
+    const team = readTeamFile(read('parley.yaml'), 'parley.yaml')
+    expect(read('parley.yaml')).not.toContain('$schema')
+    const { notes } = JSON.parse(out) as { notes: string[] }
+    const presets = Object.values(team.agents).flatMap(({ preset }) => (preset === undefined ? [] : [preset]))
+    return { notes, presets: [...new Set(presets)], team, text: read('parley.yaml') }
+  }
+  const whole = await adapted('package-lock.json', 'claude', 'codex')
+  expect(whole.notes).toEqual([])
+  expect(whole.text.replaceAll("'! npm test'", '"! npm test"')).toBe(exampleText(name).replace(/^#.*\n/, ''))
+  const others = await adapted('package-lock.json', 'gemini', 'qwen')
+  expect(others.presets).toEqual(['gemini', 'qwen'].slice(0, whole.presets.length))
+  const python = await adapted('uv.lock', 'codex')
+  expect(python.presets).toEqual(['codex'])
+  expect(python.text).not.toMatch(/^setup: \[npm|check: .*npm/m)
+  expect(python.text.includes('uv')).toBe(/^setup:|check: .*npm/m.test(whole.text))
+  expect(python.notes.some(each => each.startsWith('Only codex was found'))).toBe(whole.presets.length > 1)
+  expect(python.notes.some(each => each.startsWith('It is written for npm'))).toBe(name === 'upgrade-dependencies')
+  const bare = await adapted(undefined)
+  expect(bare.presets).toEqual(whole.presets)
+  expect(bare.notes[0]).toBe(NOTHING_FOUND.replace(' and codex', whole.presets.length > 1 ? ' and codex' : ''))
+  expect(bare.text).not.toMatch(/^setup:/m)
+  expect((await init('--example', name)).out).toContain(`parley.yaml: is the example ${name} already\n`)
+  writeFileSync(join(project, 'parley.yaml'), 'mine')
+  const next = asked ? `parley solve --team ${name}.yaml "what you want"` : `parley run ${name}.yaml`
+  const beside = (await init('--example', name)).out
+  expect(beside).toContain(`${name}.yaml: written, from the example ${name}\n`)
+  expect(beside).toContain(`Next: ${next}\n`)
+  writeFileSync(join(project, `${name}.yaml`), 'mine too')
+  expect((await init('--example', name)).out).toContain(`${name}.yaml: exists; left unchanged\n`)
+  expect([read('parley.yaml'), read(`${name}.yaml`)]).toEqual(['mine', 'mine too'])
+})
+
+test('a test that must fail does so too where several commands test the project', async () => {
+  for (const lock of ['package-lock.json', 'Cargo.lock']) writeFileSync(join(project, lock), '')
+  install('claude', 'codex')
+  await init('--example', 'fix-issue')
+  expect(read('parley.yaml')).toContain("check: [sh, -c, '! { npm test && cargo test --locked; }']")
+})
+
+test('--list says what each example is for, and writes nothing', async () => {
+  const { out } = await init('--list')
+  expect(out).toMatch(/^fix-issue {13}Fixes an issue with a test that failed before/m)
+  const { examples } = JSON.parse((await init('--list', '--json')).out) as { examples: object[] }
+  expect(examples.map(each => Object.keys(each))).toEqual(EXAMPLES.map(() => ['name', 'description']))
+  expect(existsSync(join(project, 'parley.yaml'))).toBe(false)
+  const wrong = await init('--example', 'fix-everything')
+  expect([wrong.code, wrong.err.includes('nightly-audit')]).toEqual([2, true])
 })
 
 test('a team file without a setup is left as it is, and the setup is offered', async () => {

@@ -3,13 +3,16 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { command } from '../../command.ts'
+import { EXAMPLES, type Example, exampleText } from '../../examples.ts'
 import { Failure } from '../../failure.ts'
 import { cliLimits } from '../../limits.ts'
-import { print } from '../../output.ts'
+import { print, remark } from '../../output.ts'
+import { labelled, oneLine } from '../../render/text.ts'
 import { TEAM_FILE } from '../words.ts'
 import { AGENT_NOTES } from './agent-notes.ts'
+import { exampleTeam } from './example-team.ts'
 import { withSection } from './markers.ts'
-import { type ProjectSetup, projectSetup, yamlList } from './package-managers.ts'
+import { outsideDependencies, type ProjectSetup, projectSetup, yamlList } from './package-managers.ts'
 import { teamTemplate } from './team-template.ts'
 
 interface Done {
@@ -21,11 +24,28 @@ interface Done {
 export default command({
   about: `Writes ${TEAM_FILE} for the agents found on PATH and the lock files of the project, and a marked section in AGENTS.md (and in CLAUDE.md if it exists). Nothing that a person wrote is changed; it is safe to repeat.`,
   args: [{ name: 'FOLDER', summary: 'The project (default: this folder)', optional: true, complete: 'folder' }],
+  flags: {
+    example: { value: 'NAME', summary: 'A team for one job, adapted to the project', choices: EXAMPLES },
+    list: { summary: 'Say what each example is for, and write nothing' },
+  },
   examples: [
     ['parley init', 'in the folder of a project'],
+    ['parley init --example fix-issue', 'a team that turns an issue into a test and a fix'],
     ['parley init ../other --json', 'in another one, for a program'],
   ],
-  async run(context, { words }) {
+  async run(context, { flags, words }) {
+    if (flags.list) {
+      const examples = EXAMPLES.map(name => ({ name, description: descriptionOf(exampleText(name)) }))
+      print(context, { examples }, () =>
+        labelled(
+          examples.map(({ name, description }) => [name, description]),
+          context.terminal.columns,
+          context.terminal.paint,
+          Math.max(...EXAMPLES.map(({ length }) => length)) + 2,
+        ),
+      )
+      return
+    }
     const folder = resolve(context.cwd, words[0] ?? '.')
     if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
       throw new Failure('file_not_found', `${folder} is not a folder.`, {
@@ -36,20 +56,56 @@ export default command({
     const { readyHere } = await import('@parley/node')
     const agents = readyHere({ path: context.env.PATH ?? '', pinned: () => false, functions: {} })
     const found = projectSetup(folder)
-    const done = [writeTeam(folder, agents, found), ...noteFiles(folder).map(file => writeNotes(folder, file))]
-    print(
-      context,
-      { folder, agents, ...(found && { setup: found.setup }), files: done.map(({ file, did }) => ({ file, did })) },
-      () => [
-        ...done.map(({ file, text }) => `${file}: ${text}`),
-        ...(context.global.quiet ? [] : ['', ...nextLines(folder, agents)]),
-      ],
-    )
+    const example = EXAMPLES.find(each => each === flags.example)
+    const npm = existsSync(join(folder, 'package.json'))
+    const team = example && exampleTeam(exampleText(example), { agents, found, npm })
+    const wrote = example && team ? writeExample(folder, example, team.text) : writeTeam(folder, agents, found)
+    const notes = wrote.did === 'written' ? (team?.notes ?? []) : []
+    const done = [wrote, ...noteFiles(folder).map(file => writeNotes(folder, file))]
+    const outside = outsideDependencies(folder)
+    for (const each of outside)
+      remark(context, `warning: ${oneLine(each)} is outside the project, so the folders of agents do not have it.`)
+    const files = done.map(({ file, did }) => ({ file, did }))
+    const next = team ? startOf(wrote.file, team.text) : ownStart(folder, agents)
+    const told = { folder, agents, ...(found && { setup: found.setup }), ...(outside.length > 0 && { outside }), files }
+    print(context, { ...told, ...(team && { notes }) }, () => [
+      ...done.map(({ file, text }) => `${file}: ${text}`),
+      ...notes.map(each => `note: ${each}`),
+      ...(context.global.quiet ? [] : ['', ...nextLines(folder, next)]),
+    ])
   },
 })
 
-function nextLines(folder: string, agents: readonly string[]): readonly string[] {
-  const next = agents.length > 0 ? 'parley solve "what you want"' : `parley run ${TEAM_FILE}`
+const SOLVE = 'parley solve "what you want"'
+
+function ownStart(folder: string, agents: readonly string[]): string {
+  // `parley run` takes the description as the intent.
+  const isDescribed = /^description: *\S/m.test(readFileSync(join(folder, TEAM_FILE), 'utf8'))
+  return agents.length === 0 && isDescribed ? `parley run ${TEAM_FILE}` : SOLVE
+}
+
+/** What the team is for is asked of its user, or said in the file. */
+function startOf(file: string, text: string): string {
+  if (!text.includes('{intent}')) return `parley run ${file}`
+  return file === TEAM_FILE ? SOLVE : `parley solve --team ${file} "what you want"`
+}
+
+function descriptionOf(text: string): string {
+  return /^description: (.*)$/m.exec(text)?.[1] ?? ''
+}
+
+/** Beside the project's own team, if there is one. */
+function writeExample(folder: string, name: Example, text: string): Done {
+  const files = [TEAM_FILE, `${name}.yaml`]
+  const same = files.find(file => existsSync(join(folder, file)) && readFileSync(join(folder, file), 'utf8') === text)
+  if (same !== undefined) return { file: same, did: 'same', text: `is the example ${name} already` }
+  const free = files.find(file => !existsSync(join(folder, file)))
+  if (free === undefined) return { file: files[1]!, did: 'kept', text: 'exists; left unchanged' }
+  write(join(folder, free), text, 'wx')
+  return { file: free, did: 'written', text: `written, from the example ${name}` }
+}
+
+function nextLines(folder: string, next: string): readonly string[] {
   if (!isWithoutCommit(folder)) return [`Next: ${next}`]
   return [
     'This repository has no commit yet, and a run starts from one.',
@@ -76,9 +132,10 @@ function writeTeam(folder: string, agents: readonly string[], found: ProjectSetu
   write(path, teamTemplate(agents, basename(folder), found), 'wx')
   const who =
     agents.length > 0
-      ? `with ${agents.slice(0, 2).join(' and ')}${found ? `, and \`setup: ${yamlList(found.setup)}\`` : ''}`
+      ? `with ${agents.slice(0, 2).join(' and ')}`
       : 'with plain commands as an example, since no known agent was found on PATH'
-  return { file: TEAM_FILE, did: 'written', text: `written, ${who}` }
+  const setup = found ? `, and \`setup: ${yamlList(found.setup)}\`` : ''
+  return { file: TEAM_FILE, did: 'written', text: `written, ${who}${setup}` }
 }
 
 /** A CLAUDE.md that links to AGENTS.md already has the notes. */

@@ -3,6 +3,7 @@
 import type { Context } from '../../command.ts'
 import { asFailure } from '../../failure.ts'
 import type { NodeClient } from '../../node/client.ts'
+import { remark } from '../../output.ts'
 
 export interface Mentioned {
   readonly api: NodeClient
@@ -17,7 +18,14 @@ export async function mentionedPeer(context: Context, text: string): Promise<Men
   const { parseMention } = await import('@parley/node')
   if (!parseMention(text)) return undefined
   const api = await context.connect({ create: true })
-  const found = parseMention(text, await pinned(api))
+  const known = await pinned(api)
+  const found = parseMention(text, known)
+  // Ordinary text, as the protocol has it (ALP-MENTION-04), but most likely not what was meant.
+  if (!found && text.startsWith('@')) {
+    const peers = known.size === 0 ? 'no peer is pinned' : `pinned: ${[...known].join(', ')}`
+    const [name] = /^@[\w-]+/.exec(text) ?? ['@']
+    remark(context, `${name} is no pinned peer (${peers}): this becomes a run here.`)
+  }
   return found && { api, peer: found.peerId, prompt: found.prompt }
 }
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { command } from '../../command.ts'
 import { Failure } from '../../failure.ts'
 import { readTextFile } from '../words.ts'
-import { readTeam, START_FLAGS, start, startChoices } from './solve.ts'
+import { projectOf, readTeam, START_FLAGS, start, startChoices } from './solve.ts'
 
 export default command({
   args: [{ name: 'FILE', summary: 'The team file', complete: 'file' }],
@@ -24,7 +24,7 @@ export default command({
         details: { file },
       })
     }
-    const project = resolve(context.cwd, flags.project ?? '.')
+    const project = flags.project === undefined ? projectOf(context, file) : resolve(context.cwd, flags.project)
     return start(context, {
       intent,
       project,

@@ -21,10 +21,13 @@ test('solve uses the team file that is named, else parley.yaml of the project, e
   expect((await solve()).err).toContain('warning: unused agent\n')
   await solve('--team', 'other.yaml')
   await solve('--agent', 'claude')
+  await solve('--agent', 'a')
   expect(node.asked('/solve/start').map(({ team, agent }) => [team?.text, team?.file, agent])).toEqual([
     [teamText('own'), join(folder, 'parley.yaml'), undefined],
     [teamText('other'), join(folder, 'other.yaml'), undefined],
     [undefined, undefined, 'claude'],
+    // One of the team's own.
+    [teamText('own'), join(folder, 'parley.yaml'), 'a'],
   ])
   expect((await solve('--team', 'none.yaml')).code).toBe(3)
   expect((await solve('--team', 'a', '--agent', 'b')).code).toBe(2)
@@ -93,4 +96,21 @@ test('run takes the description of the file as the intent', async () => {
   ])
   writeFileSync(join(folder, 'none.yaml'), 'version: 1\nname: x\nagents: { a: { command: [sh] } }\n')
   expect((await parley(['run', 'none.yaml'], { node, cwd: folder })).code).toBe(6)
+})
+
+test('with a named team file the project is the folder that holds it and the caller, inside one repository', async () => {
+  const node = starting()
+  const [src, teams] = [join(folder, 'src'), join(folder, 'teams')]
+  for (const each of [src, teams]) mkdirSync(each)
+  writeFileSync(join(teams, 't.yaml'), `${teamText('t')}description: Do it\n`)
+  const started = async (cwd: string, ...args: string[]) => {
+    const { err } = await parley(args, { node, cwd })
+    return [node.asked('/solve/start').at(-1)?.project, err.includes('The project is')]
+  }
+  expect(await started(src, 'run', '../teams/t.yaml')).toEqual([src, true])
+  mkdirSync(join(folder, '.git'))
+  expect(await started(src, 'run', '../teams/t.yaml')).toEqual([folder, true])
+  expect(await started(src, 'solve', 'x', '--team', '../teams/t.yaml')).toEqual([folder, true])
+  expect(await started(folder, 'run', 'teams/t.yaml')).toEqual([folder, false])
+  expect(await started(src, 'run', '../teams/t.yaml', '--project', '.')).toEqual([src, false])
 })

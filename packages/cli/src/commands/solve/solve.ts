@@ -1,6 +1,6 @@
 // `parley solve`: the main job. Starts a run for an intent, asks once, follows it to its end.
 import { existsSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import type { Team } from '@parley/node'
 import { type Context, command } from '../../command.ts'
 import { EXIT, type ExitCode } from '../../exit.ts'
@@ -19,7 +19,11 @@ import { type Mentioned, mentionedPeer } from './mention.ts'
 type SolveInput = Input<'/solve/start'>
 
 export const START_FLAGS = {
-  project: { value: 'FOLDER', complete: 'folder', summary: 'The project (default: this folder)' },
+  project: {
+    value: 'FOLDER',
+    complete: 'folder',
+    summary: 'The project (default: this folder, or the one above it that also holds the team file)',
+  },
   yes: { short: 'y', summary: 'Approve the plan: every task is approved under your name' },
   gates: {
     value: 'PRESET',
@@ -36,7 +40,7 @@ export default command({
   args: [{ name: 'INTENT', summary: 'What you want, in quotes, or - to read it from standard input' }],
   flags: {
     team: { value: 'FILE', complete: 'file', summary: 'The team file' },
-    agent: { value: 'NAME', summary: 'One agent alone, configured or a preset' },
+    agent: { value: 'NAME', summary: 'One agent alone: of the team file here, configured or a preset' },
     ...START_FLAGS,
   },
   examples: [
@@ -59,10 +63,11 @@ export default command({
       flags.team === undefined && flags.agent === undefined ? await mentionedPeer(context, intent) : undefined
     if (mentioned) return askMentioned(context, mentioned, flags.detach)
     const { file, project } = placeOf(context, flags)
+    const team = file === undefined ? undefined : await readTeam(context, file, readTextFile(file))
     return start(context, {
       intent,
       project,
-      team: file === undefined ? undefined : await readTeam(context, file, readTextFile(file)),
+      team: flags.agent === undefined ? team : await teamWith(context, flags.agent),
       agent: flags.agent,
       approved: flags.yes,
       ...startChoices(context, flags),
@@ -101,7 +106,10 @@ interface Place {
 function placeOf(context: Context, flags: Readonly<Record<'team' | 'agent' | 'project', string | undefined>>): Place {
   const { cwd } = context
   const project = resolve(cwd, flags.project ?? '.')
-  if (flags.team !== undefined) return { file: resolve(cwd, flags.team), project }
+  if (flags.team !== undefined) {
+    const file = resolve(cwd, flags.team)
+    return { file, project: flags.project === undefined ? projectOf(context, file) : project }
+  }
   if (flags.agent !== undefined) return { project }
   const here = [join(project, TEAM_FILE), join(cwd, TEAM_FILE)].find(each => existsSync(each))
   if (here !== undefined) return { file: here, project }
@@ -109,6 +117,39 @@ function placeOf(context: Context, flags: Readonly<Record<'team' | 'agent' | 'pr
   if (above === undefined) return { project }
   remark(context, `Using the team file ${above}; its folder is the project.`)
   return { file: above, project: dirname(above) }
+}
+
+/** Of a named team file: the nearest folder, inside one repository, that holds it and the folder of the caller. */
+export function projectOf(context: Context, file: string): string {
+  const { cwd } = context
+  const found = holding(cwd, file)
+  if (found !== cwd)
+    remark(
+      context,
+      `The project is ${found ?? cwd}${found === undefined ? '' : ', which holds the team file'}; --project names another one.`,
+    )
+  return found ?? cwd
+}
+
+function holding(folder: string, file: string): string | undefined {
+  let found: string | undefined
+  for (let place = folder; ; place = dirname(place)) {
+    if (found === undefined && !relative(place, file).startsWith('..')) found = place
+    if (found === folder || existsSync(join(place, '.git'))) return found
+    if (dirname(place) === place) return undefined
+  }
+}
+
+/** The team file here, if it has this agent; a file with mistakes is no reason not to use another agent. */
+async function teamWith(context: Context, agent: string): Promise<ReadTeam | undefined> {
+  const near = await nearestTeam(context).catch(() => undefined)
+  return near && Object.hasOwn(near.team.agents, agent) ? near : undefined
+}
+
+export async function nearestTeam(context: Context): Promise<ReadTeam | undefined> {
+  const own = join(context.cwd, TEAM_FILE)
+  const file = existsSync(own) ? own : teamAbove(context.cwd)
+  return file === undefined ? undefined : readTeam(context, file, readTextFile(file))
 }
 
 /** The nearest team file between the folder and the top of its repository. */
@@ -183,7 +224,7 @@ export async function start(context: Context, { detach, team: read, ...input }: 
   return attend(context, api, run, {
     yes: input.approved,
     // The view of the run has the same warnings without line numbers.
-    told: warnings.map(each => each.replace(/^line \d+: /, '')),
+    told: new Set(warnings.map(each => each.replace(/^line \d+: /, ''))),
     ...(read && { team: read.team }),
   })
 }

@@ -31,7 +31,7 @@ setup: ${yamlList(found.setup)}
 export function teamTemplate(agents: readonly string[], folder: string, found?: ProjectSetup): string {
   const name = teamName(folder)
   const [first, second] = agents
-  if (first === undefined) return exampleTeam(name)
+  if (first === undefined) return exampleTeam(name, found)
   return second === undefined ? soloTeam(name, first, found) : pairTeam(name, first, second, found)
 }
 
@@ -94,7 +94,7 @@ plan:
 `
 }
 
-function exampleTeam(name: string): string {
+function exampleTeam(name: string, found: ProjectSetup | undefined): string {
   return `${HEAD(name, 'Takes stock of this folder')}
 # None of the known agents was found on PATH, so this team has plain commands as agents. It works as it is:
 #   parley run parley.yaml
@@ -110,7 +110,7 @@ agents:
   summary:
     command: [sh, -c, 'cat report/files.md report/todos.md > report/README.md']
     prompt: none
-${TAIL}
+${folders(found)}${TAIL}
 plan:
   - id: files
     title: List the files

@@ -4,7 +4,7 @@ import type { Context } from '../../command.ts'
 import { EXIT, type ExitCode } from '../../exit.ts'
 import { Failure } from '../../failure.ts'
 import type { HeadView } from '../../node/views.ts'
-import { print } from '../../output.ts'
+import { print, warn } from '../../output.ts'
 import { plural } from '../../render/format.ts'
 import { oneLine } from '../../render/text.ts'
 import { verifyLines } from '../../render/trail.ts'
@@ -55,8 +55,9 @@ export async function verifyCold(
     ])
     // On stderr, so that a pipe does not hide it: silence would be taken for proof.
     if (sound && keys.length === 0 && !context.global.json)
-      context.terminal.err(
-        `${paint('bad', 'NOT PROVEN')} who signed it: the signatures were checked only against the keys named in them. Give a key of the profile with --key.\n`,
+      warn(
+        context,
+        `${paint('bad', 'NOT PROVEN')} who signed it: the signatures were checked only against the keys named in them. Give a key of the profile with --key.`,
       )
     return sound ? EXIT.done : EXIT.failed
   } finally {

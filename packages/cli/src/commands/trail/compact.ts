@@ -5,6 +5,7 @@ import { SLOW } from '../../limits.ts'
 import { print } from '../../output.ts'
 import { bytes, plural } from '../../render/format.ts'
 import { oneLine } from '../../render/text.ts'
+import { runHere } from '../which-run.ts'
 import { RUN } from '../words.ts'
 
 export default command({
@@ -16,7 +17,7 @@ export default command({
     ['parley trail compact last', 'one'],
   ],
   async run(context, { words }) {
-    const report = await context.api.trail.compact({ run: words[0] }, SLOW)
+    const report = await context.api.trail.compact({ run: words[0] && (await runHere(context, words[0])) }, SLOW)
     const { paint } = context.terminal
     print(context, report, () => [
       ...report.runs.map(

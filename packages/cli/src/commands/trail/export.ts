@@ -6,7 +6,8 @@ import { Failure } from '../../failure.ts'
 import type { Output } from '../../node/client.ts'
 import { print, remark } from '../../output.ts'
 import { bytes } from '../../render/format.ts'
-import { LAST, RUN } from '../words.ts'
+import { runHere } from '../which-run.ts'
+import { RUN } from '../words.ts'
 import { fileExists, writeNewFile } from './new-file.ts'
 
 export default command({
@@ -31,7 +32,7 @@ export default command({
     ['parley trail export --format jsonl | jq .event_type', 'for programs'],
   ],
   async run(context, { flags, words }) {
-    const run = words[0] ?? LAST
+    const run = await runHere(context, words[0])
     const lines = flags.format === 'jsonl'
     if (lines && (flags['no-content'] || flags.decrypt || flags['up-to'] !== undefined)) {
       throw new Failure('usage', '--no-content, --decrypt and --up-to apply only to --format file.', {

@@ -5,10 +5,12 @@ import { asFailure } from '../../failure.ts'
 import type { Input, NodeClient } from '../../node/client.ts'
 import { isOver, type TrailPage } from '../../node/views.ts'
 import { drawing, printJson, printLines } from '../../output.ts'
-import { entryLines } from '../../render/trail.ts'
+import { entryLines, type WorkNames } from '../../render/trail.ts'
 import { interruption } from '../../terminal.ts'
-import { LAST, RUN } from '../words.ts'
+import { runHere } from '../which-run.ts'
+import { RUN } from '../words.ts'
 import { FILTER_FLAGS, filterOf } from './filter.ts'
+import { namesIn } from './names.ts'
 
 export default command({
   args: [RUN],
@@ -25,17 +27,18 @@ export default command({
     using interrupted = interruption(context.terminal)
     const over = new AbortController()
     const signal = AbortSignal.any([interrupted.signal, over.signal])
-    const query = { run: words[0] ?? LAST, ...filter, after: flags.after ?? 0 }
+    const query = { run: await runHere(context, words[0]), ...filter, after: flags.after ?? 0 }
     const ended = awaitEnd(context.api, query.run, signal).then(() => over.abort())
     const pages = context.api.streams.trail.watch(query, {
       signal,
       resume: { cursor: page => page.cursor, input: (input, cursor) => ({ ...input, after: Number(cursor) }) },
     })
-    const last = await showPages(context, pages, query.after)
+    const show = shower(context)
+    const last = await showPages(context, pages, query.after, show)
     over.abort()
     await ended
     if (interrupted.signal.aborted) return EXIT.interrupted
-    await showRest(context, { ...query, after: last })
+    await showRest(context, { ...query, after: last }, show)
   },
 })
 
@@ -52,10 +55,17 @@ async function awaitEnd(api: NodeClient, run: string, signal: AbortSignal): Prom
   }
 }
 
-async function showPages(context: Context, pages: AsyncIterable<TrailPage>, after: number): Promise<number> {
+type Show = (page: TrailPage) => Promise<void>
+
+async function showPages(
+  context: Context,
+  pages: AsyncIterable<TrailPage>,
+  after: number,
+  show: Show,
+): Promise<number> {
   let last = after
   for await (const page of pages) {
-    showPage(context, page)
+    await show(page)
     last = Math.max(last, page.cursor)
     await context.terminal.drained()
   }
@@ -63,17 +73,37 @@ async function showPages(context: Context, pages: AsyncIterable<TrailPage>, afte
 }
 
 /** What became durable between the last page and the end. */
-async function showRest(context: Context, query: Input<'/trail/watch'> & { readonly after: number }): Promise<void> {
+async function showRest(
+  context: Context,
+  query: Input<'/trail/watch'> & { readonly after: number },
+  show: Show,
+): Promise<void> {
   let { after } = query
   for (;;) {
     const page = await context.api.trail.query({ ...query, after })
-    showPage(context, page)
+    await show(page)
     if (!page.more || page.cursor <= after) return
     after = page.cursor
   }
 }
 
-function showPage(context: Context, { entries }: TrailPage): void {
-  if (context.global.json) for (const entry of entries) printJson(context, entry)
-  else printLines(context, entryLines(entries, drawing(context)))
+/** For people with the names of work, which are asked for again when there is more of it. */
+function shower(context: Context): Show {
+  let names: WorkNames | undefined
+  /** Workspaces that are in the names, or have none. */
+  const known = new Set<string>()
+  return async ({ run, entries }) => {
+    if (context.global.json) {
+      for (const entry of entries) printJson(context, entry)
+      return
+    }
+    if (entries.some(({ workspace }) => workspace !== null && !known.has(workspace))) {
+      const seen = await namesIn(context.api, run)
+      names = seen?.names
+      // What a view does not show yet is asked for again.
+      for (const { workspace, seq } of entries)
+        if (workspace !== null && seq <= (seen?.cursor ?? seq)) known.add(workspace)
+    }
+    printLines(context, entryLines(entries, drawing(context), names))
+  }
 }

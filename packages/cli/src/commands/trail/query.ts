@@ -3,7 +3,8 @@ import { command } from '../../command.ts'
 import { cliLimits } from '../../limits.ts'
 import { drawing, print, remark } from '../../output.ts'
 import { entryLines } from '../../render/trail.ts'
-import { LAST, limitOf, RUN } from '../words.ts'
+import { runHere } from '../which-run.ts'
+import { limitOf, RUN } from '../words.ts'
 import { FILTER_FLAGS, filterOf } from './filter.ts'
 import { namesIn } from './names.ts'
 
@@ -23,15 +24,15 @@ export default command({
     const filter = filterOf(flags)
     const limit = limitOf(flags.limit, cliLimits.entries, cliLimits.mostEntries)
     const page = await context.api.trail.query({
-      run: words[0] ?? LAST,
+      run: await runHere(context, words[0]),
       ...filter,
       after: flags.after,
       order: flags.newest ? 'descending' : undefined,
       limit,
     })
-    const names = context.global.json ? undefined : await namesIn(context.api, page.run)
+    const seen = context.global.json ? undefined : await namesIn(context.api, page.run)
     print(context, page, () =>
-      page.entries.length > 0 ? entryLines(page.entries, drawing(context), names) : ['No entries.'],
+      page.entries.length > 0 ? entryLines(page.entries, drawing(context), seen?.names) : ['No entries.'],
     )
     if (page.more) remark(context, `There are more: --after ${page.cursor}`)
   },

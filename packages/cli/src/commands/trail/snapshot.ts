@@ -3,6 +3,7 @@ import { command } from '../../command.ts'
 import { SLOW } from '../../limits.ts'
 import { print } from '../../output.ts'
 import { plural } from '../../render/format.ts'
+import { runHere } from '../which-run.ts'
 
 export default command({
   about:
@@ -16,7 +17,10 @@ export default command({
     ['parley trail snapshot run_k3f9qz --up-to 120', 'its first 120 entries'],
   ],
   async run(context, { words, flags }) {
-    const taken = await context.api.trail.snapshot({ run: words[0]!, up_to: flags['up-to'] }, SLOW)
+    const taken = await context.api.trail.snapshot(
+      { run: await runHere(context, words[0]), up_to: flags['up-to'] },
+      SLOW,
+    )
     print(context, taken, () => [
       `${taken.snapshot}: ${plural(taken.entries, 'entry', 'entries')} of ${taken.run}`,
       `head  ${taken.run}:${taken.up_to}:${taken.head}`,

@@ -85,7 +85,7 @@ test('on a narrow terminal the facts of an entry stand below it, what changed fi
     },
   } as unknown as EntryView
   const node = fakeNode({ '/trail/query': { run: one, entries: [entry], cursor: 5, more: false } })
-  const { out } = await parley(['trail', 'query'], { node })
+  const { out } = await parley(['trail', 'query'], { node, terminal: new FakeTerminal({ columns: 80 }) })
   expect(out.split('\n')).toEqual([
     '5  00:00:05.000  writer  workspace_state_changed',
     '      idle → active initiator=coordinator trigger=agent_started ws_cccccc',
@@ -115,6 +115,31 @@ test('trail follow ends with its run, and shows every entry once', async () => {
       .split('\n')
       .map(line => (JSON.parse(line) as EntryView).seq),
   ).toEqual([1, 2])
+})
+
+test('trail follow calls work by its name, also what began while it followed', async () => {
+  const [first, second] = ['ws_01m7cccccccccccccccccccccc', 'ws_01m7dddddddddddddddddddddd']
+  const steps = [stepView({ workspace: first }), stepView({ workspace: second, kind: 'review', agent: 'critic#1' })]
+  const shown = (count: number) =>
+    runView({ tasks: [taskView('floor', { steps: steps.slice(0, count) })], cursor: 2 * count + 1 })
+  const at = (seq: number, workspace: string | null) => ({ ...entryView(seq), workspace }) as EntryView
+  let known = 0
+  const node = fakeNode({
+    '/runs/show': async () => shown(++known),
+    '/runs/follow': following([view]),
+    '/trail/watch': async function* (_query, { signal }) {
+      yield { run: one, entries: [at(1, null), at(2, first), at(3, first)], cursor: 3, more: false }
+      yield { run: one, entries: [at(4, first)], cursor: 4, more: false }
+      yield { run: one, entries: [at(5, second)], cursor: 5, more: false }
+      await aborted(signal)
+    },
+    '/trail/query': { run: one, entries: [at(6, first)], cursor: 6, more: false },
+  })
+  const { out } = await parley(['trail', 'follow'], { node })
+  expect([out.match(/floor \(writer#1\)/g)?.length, out.match(/floor\/review \(critic#1\)/g)?.length]).toEqual([4, 1])
+  expect(node.asked('/runs/show')).toHaveLength(2)
+  await parley(['trail', 'follow', '--json'], { node })
+  expect(node.asked('/runs/show')).toHaveLength(2)
 })
 
 test('Ctrl-C ends trail follow with 130', async () => {

@@ -5,11 +5,12 @@ import { type Context, command } from '../../command.ts'
 import { EXIT, type ExitCode } from '../../exit.ts'
 import { Failure } from '../../failure.ts'
 import { SLOW } from '../../limits.ts'
-import { print } from '../../output.ts'
+import { print, warn } from '../../output.ts'
 import { bytes, moment, plural } from '../../render/format.ts'
 import type { Paint } from '../../render/paint.ts'
 import { oneLine } from '../../render/text.ts'
 import { andMore, verifyLines } from '../../render/trail.ts'
+import { runHere } from '../which-run.ts'
 import { RUN } from '../words.ts'
 import { verifyCold } from './cold-copy.ts'
 import { headOf, KEY_FLAGS, type KeyValues, keysOf } from './trusted-keys.ts'
@@ -60,7 +61,10 @@ export default command({
         why: 'The record of a profile is verified with its own keys: `parley trail keys`.',
         next: 'Leave them out, or name a file.',
       })
-    const report = await context.api.trail.verify({ run: words[0], expect: heads.length > 0 ? heads : undefined }, SLOW)
+    const report = await context.api.trail.verify(
+      { run: words[0] && (await runHere(context, words[0])), expect: heads.length > 0 ? heads : undefined },
+      SLOW,
+    )
     print(context, report, () => verifyLines(report, context.terminal.paint))
     return report.sound ? EXIT.done : EXIT.failed
   },
@@ -88,7 +92,7 @@ async function verifyFile(
     undamaged && !report.sound ? untrustedLines(report, paint) : fileReportLines(report, paint),
   )
   // On stderr, so that a pipe does not hide it: silence would be taken for proof.
-  if (!context.global.json) for (const line of unprovenLines(report, paint)) context.terminal.err(`${line}\n`)
+  if (!context.global.json) for (const line of unprovenLines(report, paint)) warn(context, line)
   if (report.sound) return EXIT.done
   return undamaged ? EXIT.refused : EXIT.failed
 }

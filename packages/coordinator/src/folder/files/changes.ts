@@ -57,14 +57,21 @@ export function shownChange(scope: Scope, { name, from, kind, lines }: NamedChan
   return { path: scope.text(name), kind, ...given({ from: from && scope.text(from), lines }) }
 }
 
+export interface DiffOptions {
+  readonly maxBytes: number
+  /** With the content of files that are no text, as `git apply` wants it. */
+  readonly binary?: boolean | undefined
+}
+
 /** The difference as text, at most so many bytes, cut at the end of a line. */
 export async function diffText(
   contents: Contents,
   range: { readonly from: string; readonly to: string; readonly folder: string },
-  maxBytes: number,
+  { maxBytes, binary = false }: DiffOptions,
 ): Promise<string> {
   const relative = range.folder === '' ? [] : [`--relative=${range.folder}`]
-  const args = ['diff-tree', '-r', '-p', '-M', '--no-color', '--no-ext-diff', '--no-textconv', ...relative]
+  const how = binary ? ['--binary', ...relative] : relative
+  const args = ['diff-tree', '-r', '-p', '-M', '--no-color', '--no-ext-diff', '--no-textconv', ...how]
   const { stdout, cut } = await contents.run([...args, range.from, range.to], { maxBytes, cut: true })
   if (!cut) return stdout.toString('utf8')
   const end = stdout.lastIndexOf('\n') + 1

@@ -1,5 +1,5 @@
-// The first commit of a project that is no git repository: its files, byte for byte, except ignored ones. Writes
-// nothing in the project.
+// The first commit of a project that is no git repository: its files, byte for byte, except ignored ones and those with
+// names for secrets. Writes nothing in the project.
 import { constants } from 'node:fs'
 import { access, lstat, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
@@ -9,6 +9,7 @@ import { folderLimits } from '../limits.ts'
 import { type FileName, joinNames, nameText, textName } from './file-name.ts'
 import { otherFiles, trackedFiles } from './list-files.ts'
 import { below } from './remove.ts'
+import { secretPatterns } from './secret-names.ts'
 import { requireSize, type SizedFile } from './size.ts'
 
 /** For a copy there is no repository whose attributes could ask for other bytes. */
@@ -40,7 +41,10 @@ export async function firstCommit(
 async function filesOf(contents: Contents, tree: Tree, home: string): Promise<readonly FileName[]> {
   const own = relative(tree.folder, home)
   const inside = own !== '' && !own.startsWith('..')
-  const { files, closed, cut } = await otherFiles(contents, tree, inside ? [pattern(own)] : [])
+  const { files, closed, cut } = await otherFiles(contents, tree, [
+    ...secretPatterns,
+    ...(inside ? [pattern(own)] : []),
+  ])
   if (closed.length > 0) throw unusable(tree.folder, closed)
   const ownPrefix = `${textName(own)}/`
   const kept = inside ? files.filter(name => !name.startsWith(ownPrefix)) : files

@@ -66,7 +66,10 @@ function readTarget(folder: string, name: string): string | undefined {
 }
 
 /** What the links of a commit or tree say, by the ids of their contents. */
-export async function targetsOf(contents: Contents, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+export async function targetsOf(
+  contents: Pick<Contents, 'run'>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
   const targets = new Map<string, string>()
   if (ids.length === 0) return targets
   const { stdout } = await contents.run(['cat-file', '--batch'], { input: nameBytes(`${ids.join('\n')}\n`) })

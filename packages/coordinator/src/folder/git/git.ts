@@ -2,8 +2,8 @@
 // signature or network; limits on time and output.
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { type CollectedEnd, collectElsewhere, runCollected } from '@parley/agents'
-import { type Clock, ParleyError, SystemClock } from '@parley/core'
+import { type CollectedEnd, collect } from '@parley/agents'
+import { type Clock, ParleyError } from '@parley/core'
 import { Semaphore } from '../../turn/semaphore.ts'
 import { folderLimits, oldestGit } from '../limits.ts'
 
@@ -88,12 +88,7 @@ async function start(place: GitPlace, args: readonly string[], call: GitCall): P
     maxBytes: call.maxBytes ?? folderLimits.outputBytes,
     complaintBytes: folderLimits.complaintBytes,
   }
-  const { clock } = place
-  // Another process has the machine's time and no other.
-  const end = await (clock instanceof SystemClock
-    ? collectElsewhere(program)
-    : runCollected(program, (milliseconds, run) => clock.after(milliseconds, run)))
-  return answerOf(end, place, args, call)
+  return answerOf(await collect(program, place.clock), place, args, call)
 }
 
 function cleanEnvironment(): Record<string, string> {

@@ -1,7 +1,7 @@
 // Mail outside of the process (zero-trust, W-SEC-13) travels sealed under its channel's key. What cannot be opened
 // arrives as nothing, whose proof fails (W-SEC-10).
 import { canonicalize } from '@parley/core'
-import type { ContentPlace, RunTrail } from '@parley/trail'
+import type { RunTrail } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
 import type { Delivery, Transport } from './transport.ts'
 
@@ -19,7 +19,7 @@ function sealedTransport(inner: Transport, trail: RunTrail): Transport {
     carry(delivery, arrive) {
       if (delivery.kind !== 'envelope' || !delivery.envelope) return inner.carry(delivery, arrive)
       const { id, from, to, envelope } = delivery
-      const place: Omit<ContentPlace, 'run'> = { id, kind: IN_TRANSIT }
+      const place = { id, kind: IN_TRANSIT }
       const sealed = trail.content.sealText({ of: 'mail', from, to }, place, canonicalize(envelope))
       const carried: Delivery = { ...delivery, envelope: undefined, ...(sealed !== undefined && { sealed }) }
       return inner.carry(carried, arrived =>
@@ -29,7 +29,11 @@ function sealedTransport(inner: Transport, trail: RunTrail): Transport {
   }
 }
 
-function openArrived(trail: RunTrail, place: Omit<ContentPlace, 'run'>, arrived: unknown): unknown {
+function openArrived(
+  trail: RunTrail,
+  place: { readonly id: string; readonly kind: string },
+  arrived: unknown,
+): unknown {
   const text = typeof arrived === 'string' ? trail.content.openText(place, arrived) : undefined
   return text === undefined ? null : (JSON.parse(text) as unknown)
 }

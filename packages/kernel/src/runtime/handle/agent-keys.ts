@@ -1,10 +1,10 @@
 // The keys of one agent (zero-trust, W-SEC-13), handed over when the trail explains why (W-SEC-15) and never because
 // access control let a read pass: so a hole in access control shows nothing.
 import type { WorkspaceId } from '@parley/core'
-import type { ContentKey, ContentKeyRing, ContentScope, RunModel, RunTrail } from '@parley/trail'
+import type { ContentKey, ContentScope, RunModel, RunTrail } from '@parley/trail'
 import { kernelLimits } from '../../limits.ts'
 
-export class AgentKeys implements ContentKeyRing {
+export class AgentKeys {
   readonly workspace: WorkspaceId
   readonly #trail: () => RunTrail
   readonly #given = new Map<string, ContentKey>()

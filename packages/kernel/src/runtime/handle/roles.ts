@@ -99,3 +99,6 @@ export type AgentOf<Role extends RoleName, IsDelegate extends boolean = false> =
   : Role extends 'observer'
     ? Observer
     : Worker
+
+/** Who merges work into its own: the coordinator, or a delegate (W-INT-12). */
+export type Integrator = Coordinator | Delegate

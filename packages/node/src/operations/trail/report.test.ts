@@ -1,6 +1,6 @@
 // What the answer of a verification holds where very much is damaged.
 import type { RunId } from '@parley/core'
-import type { Finding, VerifyReport } from '@parley/trail'
+import type { VerifyReport } from '@parley/trail'
 import { expect, test } from 'vitest'
 import { nodeLimits } from '../../limits.ts'
 import { report } from './trail.ts'
@@ -11,7 +11,10 @@ const damaged = (count: number, run: string): VerifyReport => ({
   run: run as RunId,
   entries: count,
   head: undefined,
-  findings: Array.from({ length: count }, (_, index) => ({ ...edited, seq: index + 1 }) as Finding),
+  findings: Array.from(
+    { length: count },
+    (_, index) => ({ ...edited, seq: index + 1 }) as VerifyReport['findings'][number],
+  ),
   violations: [],
 })
 

@@ -1,5 +1,4 @@
-import { formatTimestamp, type Static, Type } from '@parley/core'
-import type { TierFigures } from '@parley/trail'
+import { formatTimestamp, type Static, type Ticks, Type } from '@parley/core'
 import { nodeLimits } from '../../limits.ts'
 import { object } from '../../object.ts'
 import type { OperationDeps } from '../deps.ts'
@@ -136,6 +135,9 @@ export function trailStorageService(deps: OperationDeps) {
   }
 }
 
-function figures({ oldest, ...rest }: TierFigures): Static<typeof Figures> {
+function figures({
+  oldest,
+  ...rest
+}: Omit<Static<typeof Figures>, 'oldest'> & { readonly oldest: Ticks | null }): Static<typeof Figures> {
   return { ...rest, oldest: oldest === null ? null : formatTimestamp(oldest) }
 }

@@ -1,15 +1,7 @@
 // /trail: reading, following, verifying and exporting the record. The owner reads everything, as the node itself does.
 import { hash } from 'node:crypto'
 import { canonicalize, type RunId, refuse, type Static, Type } from '@parley/core'
-import {
-  type Entry,
-  type QueryPage,
-  RUNTIME,
-  type RunSummary,
-  type RunTrail,
-  TrailFilterSchema,
-  type VerifyReport,
-} from '@parley/trail'
+import { type Entry, type QueryPage, RUNTIME, type RunTrail, TrailFilterSchema, type VerifyReport } from '@parley/trail'
 import { nodeLimits } from '../../limits.ts'
 import { object } from '../../object.ts'
 import type { OperationDeps } from '../deps.ts'
@@ -170,8 +162,14 @@ export function report(runs: readonly VerifyReport[], unreadable: readonly strin
   }
 }
 
+interface TrailHead {
+  readonly seq: number
+  readonly hash: string
+  readonly entries: number
+}
+
 /** What was there when the export began; what is appended meanwhile is left to the next one. */
-async function* exported(run: RunTrail, summary: RunSummary, signal: AbortSignal): AsyncGenerator<{ lines: string[] }> {
+async function* exported(run: RunTrail, summary: TrailHead, signal: AbortSignal): AsyncGenerator<{ lines: string[] }> {
   const last = answered(await run.query({ after: summary.seq - 1, limit: 1 })).entries[0]
   const { signature, signer } = last?.integrity ?? {}
   const header = {

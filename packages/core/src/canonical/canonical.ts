@@ -1,8 +1,8 @@
 // Canonical JSON: RFC 8785 (JCS), the form that is hashed and signed (W-TRAIL-11). What has no canonical form
 // is refused, never coerced: a record must read back as exactly what was written.
-import { ParleyError } from './error.ts'
-import { limits } from './limits.ts'
-import { pathText } from './path.ts'
+import { ParleyError } from '../error.ts'
+import { limits } from '../limits.ts'
+import { pathText } from '../path.ts'
 import { type PlainObject, sortedCopy, unusual } from './sorted-copy.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { limits } from '../limits.ts'
 import { canonicalize, canonicalString } from './canonical.ts'
-import { limits } from './limits.ts'
 
 /** Enough repetitions for a shape to be compiled. */
 const often = 40

@@ -1,11 +1,11 @@
 // A lock that other programs can see (ALP-PEER-06: `peers.lock`), for as long as one piece of work: a file that names
 // its holder and comes into being whole, by a link. A holder that is gone holds nothing. An empty file is another
 // implementation's, which holds it by flock: nobody here can see whether it still does. What only Parley uses is held
-// by `lockFolder`, which nothing outlives.
+// by a lock that nothing outlives (trail's lock-folder.ts).
 import { linkSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Clock, err, ok, type Result } from '@parley/core'
-import { removeFile } from './disk.ts'
+import { machineDisk } from '@parley/keys/files'
 
 export interface LockTimes {
   readonly clock: Clock
@@ -29,7 +29,7 @@ export async function withLock<T>(path: string, times: LockTimes, work: () => T)
   try {
     return ok(work())
   } finally {
-    removeFile(path)
+    machineDisk.remove(path)
   }
 }
 
@@ -38,12 +38,12 @@ function isEmpty(path: string): boolean {
 }
 
 function taken(path: string, own: string, staleMs: number): boolean {
-  removeFile(own)
+  machineDisk.remove(own)
   writeFileSync(own, `${process.pid}\n`, { mode: 0o600, flag: 'wx' })
   try {
     return linked(own, path) || (freed(path, own, staleMs) && linked(own, path))
   } finally {
-    removeFile(own)
+    machineDisk.remove(own)
   }
 }
 
@@ -71,7 +71,7 @@ function freed(path: string, own: string, staleMs: number): boolean {
     linked(aside, path)
     return false
   } finally {
-    removeFile(aside)
+    machineDisk.remove(aside)
   }
 }
 

@@ -1,6 +1,6 @@
 // The fast half of canonical JSON: copies a JSON value with its keys in canonical order, for JSON.stringify to write.
 // The same few shapes come again and again, so the copying of a shape is compiled; bench/canonical.ts shows why.
-import { limits } from './limits.ts'
+import { limits } from '../limits.ts'
 
 export type PlainObject = Record<string, unknown>
 

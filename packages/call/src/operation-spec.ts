@@ -1,5 +1,5 @@
-// OperationSpec: what a registry knows of an operation (CALL-REG-02, CALL-ACL-01). Checks and wire form are in `call`.
-import type { TSchema } from 'typebox'
+// OperationSpec: what a registry knows of an operation (CALL-REG-02, CALL-ACL-01).
+import type { TSchema } from '@parley/core'
 
 /** A query reads and may be repeated; a mutation has effects; a subscription streams. */
 export const operationTypes = ['query', 'mutation', 'subscription'] as const
