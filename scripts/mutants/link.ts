@@ -4,22 +4,27 @@ import type { Mutant } from './mutant.ts'
 /** The tests that speak of the rule are named: those of a whole folder dial real sockets, which takes its time. */
 type LinkMutant = Mutant & { readonly tests: string }
 
+/** The ledger is core's, its file and with it its tests are link's. */
+const LEDGER_TESTS = '../../link/src/budget/ledger.test.ts'
+
 const LINK_MUTANTS: readonly LinkMutant[] = [
   {
     id: 'ALP-BUD-02',
     rule: 'the day of the ledger is that of UTC',
-    file: 'budget/ledger.ts',
+    package: 'core',
+    file: 'ledger.ts',
     find: 'return new Date(now / ticksPerMillisecond).toISOString()',
     replace: 'return new Date(now / 1000 - new Date(now / 1000).getTimezoneOffset() * 60_000).toISOString()',
-    tests: 'budget/ledger.test.ts',
+    tests: LEDGER_TESTS,
   },
   {
     id: 'ALP-BUD-02-damaged',
     rule: 'a ledger that cannot be read is not taken for one on which nothing was spent',
-    file: 'budget/ledger.ts',
+    package: 'core',
+    file: 'ledger.ts',
     find: '    if (unusable) return err(unusable)\n',
     replace: '',
-    tests: 'budget/ledger.test.ts',
+    tests: LEDGER_TESTS,
   },
   {
     id: 'ALP-BUD-06',
@@ -48,10 +53,11 @@ const LINK_MUTANTS: readonly LinkMutant[] = [
   {
     id: 'ALP-ASK-03',
     rule: 'a cost is booked although another program wrote the ledger meanwhile',
-    file: 'budget/ledger.ts',
+    package: 'core',
+    file: 'ledger.ts',
     find: '    this.#live.set(id, reservation)\n',
     replace: '',
-    tests: 'budget/ledger.test.ts',
+    tests: LEDGER_TESTS,
   },
   {
     id: 'ALP-ASK-03-interrupted',
@@ -128,10 +134,11 @@ const LINK_MUTANTS: readonly LinkMutant[] = [
   {
     id: 'ALP-PEER-06',
     rule: 'an empty lock file is never taken for dead',
+    package: 'keys',
     file: 'files/lock-file.ts',
     find: "if (text === '') return false",
     replace: "if (text === '') return true",
-    tests: 'peers/peer-change.test.ts',
+    tests: '../../link/src/peers/peer-change.test.ts',
   },
   {
     id: 'ALP-PEND-01',

@@ -4,7 +4,7 @@ export interface Mutant {
   /** The rule that no longer holds. */
   readonly rule: string
   /** The kernel where nothing is said. */
-  readonly package?: 'kernel' | 'trail' | 'core' | 'call' | 'link'
+  readonly package?: 'kernel' | 'trail' | 'core' | 'keys' | 'call' | 'link'
   readonly file: string
   readonly find: string
   readonly replace: string

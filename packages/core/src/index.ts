@@ -67,6 +67,21 @@ export {
   type UserId,
   type WorkspaceId,
 } from './ids.ts'
+export {
+  capOf,
+  type Exhausted,
+  type Grant,
+  INTERACTIVE,
+  Ledger,
+  type LedgerDamage,
+  type LedgerOptions,
+  type LedgerState,
+  type LedgerStore,
+  ledgerDay,
+  type Reservation,
+  type Spent,
+  spentIn,
+} from './ledger.ts'
 export { limits } from './limits.ts'
 export {
   isDiskFault,

@@ -53,6 +53,13 @@ export const limits = {
   globShown: 80,
   /** Characters of names that globs are matched with before other work gets a turn. */
   globCharactersPerTurn: 4096,
+  /** Turns under way that the daily ledger keeps, and names that have spent something in a day. */
+  reservations: 256,
+  ledgerNames: 2048,
+  /** US dollars that a sum of the ledger grows to, so that it can be written. */
+  ledgerUsd: 1e12,
+  /** US dollars that are set aside for a turn if there is a cap and the caller does not ask for less. */
+  turnUsd: 1,
   /** Greatest tick: 2^53 - 1 microseconds, in the year 2255. */
   maxTicks: Number.MAX_SAFE_INTEGER,
 } as const

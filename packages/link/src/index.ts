@@ -1,5 +1,4 @@
 // The public names of @parley/link.
-export { type Exhausted, type Grant, INTERACTIVE, type Ledger } from './budget/ledger.ts'
 export { openLedger } from './budget/ledger-file.ts'
 export { type CallTarget, dialCall } from './call/dial-call.ts'
 export { listenCall } from './call/listen-call.ts'

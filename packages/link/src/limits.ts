@@ -73,13 +73,6 @@ export const linkLimits = {
   /** Bytes of the ledger, and days of its history. */
   ledgerFileBytes: 4_194_304,
   ledgerDays: 30,
-  /** Turns under way that the daily ledger keeps, and names that have spent something in a day. */
-  reservations: 256,
-  ledgerNames: 2048,
-  /** US dollars that a sum of the ledger grows to, so that it can be written. */
-  ledgerUsd: 1e12,
-  /** US dollars that are set aside for a turn if there is a cap and the caller does not ask for less. */
-  turnUsd: 1,
   /** ALP-ASK-08: turns of a thread, characters of each text in it, bytes of its file. */
   threadTurns: 20,
   threadText: 65_536,

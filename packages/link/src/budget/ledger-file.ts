@@ -1,12 +1,5 @@
 // The file of the daily ledger (ALP-BUD-02): sorted, compact ASCII JSON. Turns under way stand in a member of their
 // own, which is left out when there are none: then the file is exactly what the reference writes.
-import { type Ticks, ticksPerSecond } from '@parley/core'
-import { type Disk, machineDisk, writeWholeSync } from '@parley/keys/files'
-import { type FileOptions, WatchedFile } from '../files/watched.ts'
-import { parseWire } from '../json/parse.ts'
-import { amountOf, countOf, float, isWireObject, numberOf, type WireObject, type WireValue } from '../json/value.ts'
-import { sortedAsciiText } from '../json/write.ts'
-import { linkLimits } from '../limits.ts'
 import {
   Ledger,
   type LedgerDamage,
@@ -14,9 +7,18 @@ import {
   type LedgerState,
   type LedgerStore,
   ledgerDay,
+  limits,
   type Reservation,
   type Spent,
-} from './ledger.ts'
+  type Ticks,
+  ticksPerSecond,
+} from '@parley/core'
+import { type Disk, machineDisk, writeWholeSync } from '@parley/keys/files'
+import { type FileOptions, WatchedFile } from '../files/watched.ts'
+import { parseWire } from '../json/parse.ts'
+import { amountOf, countOf, float, isWireObject, numberOf, type WireObject, type WireValue } from '../json/value.ts'
+import { sortedAsciiText } from '../json/write.ts'
+import { linkLimits } from '../limits.ts'
 
 const NOTHING_SPENT: Spent = { usd: 0, tokens: 0 }
 const DAY_SECONDS = 86_400
@@ -141,14 +143,14 @@ function spentOf(value: WireValue | undefined): Spent {
 }
 
 function usdOf({ usd }: WireObject): number {
-  return Math.min(amountOf(usd), linkLimits.ledgerUsd)
+  return Math.min(amountOf(usd), limits.ledgerUsd)
 }
 
 /** What a dead process had set aside counts for a day, unless it is settled. */
 function reservedOf(value: WireValue | undefined, now: Ticks): Map<string, Reservation> {
   const found = new Map<string, Reservation>()
   for (const [key, entry] of isWireObject(value) ? Object.entries(value) : []) {
-    if (!isWireObject(entry) || typeof entry.peer !== 'string' || found.size >= linkLimits.reservations) continue
+    if (!isWireObject(entry) || typeof entry.peer !== 'string' || found.size >= limits.reservations) continue
     const id = key.toWellFormed()
     const at = numberOf(entry.at) ?? 0
     if (Math.abs(now / ticksPerSecond - at) < DAY_SECONDS)

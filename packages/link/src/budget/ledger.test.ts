@@ -3,15 +3,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ManualClock, SystemClock } from '@parley/core'
+import { capOf, type Grant, INTERACTIVE, type Ledger, limits, ManualClock, SystemClock } from '@parley/core'
 import { type Disk, machineDisk } from '@parley/keys/files'
 import { expect, onTestFinished, test } from 'vitest'
 import { linkPaths } from '../identity/files.ts'
-import { linkLimits } from '../limits.ts'
 import { at } from '../testing/clock.ts'
 import { Crash, CrashingDisk } from '../testing/crashing-disk.ts'
 import { temporaryFolder } from '../testing/homes.ts'
-import { capOf, type Grant, INTERACTIVE, type Ledger } from './ledger.ts'
 import { openLedger } from './ledger-file.ts'
 
 function ledgerOf(cap: unknown, start = '2026-04-23T12:00:00Z') {
@@ -284,7 +282,7 @@ test.each(['Pacific/Kiritimati', 'Pacific/Pago_Pago'])(
 
 test('ALP-BUD-02 the ledger is bounded: turns under way, names in a day', () => {
   const { ledger: crowded, write, open } = ledgerOf(undefined)
-  for (let turn = 0; turn < linkLimits.reservations; turn++) granted(crowded)
+  for (let turn = 0; turn < limits.reservations; turn++) granted(crowded)
   expect(crowded.reserve('alice')).toMatchObject({ ok: false, error: { code: 'ledger_full', retryable: true } })
   const names = Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`p${n}`, { tokens: 0, usd: 0 }]))
   write(JSON.stringify({ day: '2026-04-23', by_peer: names }))

@@ -1,7 +1,7 @@
+import { spentIn } from '@parley/core'
 import { expect, test } from 'vitest'
 import { float, type WireValue } from '../json/value.ts'
 import { wireText } from '../json/write.ts'
-import { spentIn } from './ledger.ts'
 import { declaredCost, overWorkgroupCap, workgroupCap } from './workgroup-cap.ts'
 
 test('ALP-BUD-04 a budget is left out, or has a max_usd above zero', () => {

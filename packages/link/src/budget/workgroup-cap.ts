@@ -1,10 +1,9 @@
 // The lifetime budget of a workgroup (ALP-BUD-04 to -06), as far as it is arithmetic: what a cap is, what an author's
 // declaration counts, and whether a post is admitted.
-import { ok, type Result, refuse } from '@parley/core'
+import { ok, type Result, refuse, type Spent } from '@parley/core'
 import type { WireError } from '../envelope/envelope.ts'
 import { wireError } from '../errors.ts'
 import { amountOf, float, integerOf, isWireObject, type WireValue } from '../json/value.ts'
-import type { Spent } from './ledger.ts'
 
 /** ALP-BUD-04: the `budget` of a new workgroup: left out, or a mapping with a `max_usd` above zero. */
 export function workgroupCap(budget: unknown): Result<number | undefined> {

@@ -3,15 +3,17 @@
 import { randomBytes } from 'node:crypto'
 import {
   type Clock,
+  type Grant,
   ParleyError,
   type Principal,
   type RunEnd,
   type RunId,
   type RunPage,
   type RunPort,
+  type Spent,
+  spentIn,
   type Usage,
 } from '@parley/core'
-import { type Grant, type Spent, spentIn } from '../budget/ledger.ts'
 import type { WireError } from '../envelope/envelope.ts'
 import { dispatchErrors } from '../errors.ts'
 import type { WireObject } from '../json/value.ts'

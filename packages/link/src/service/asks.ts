@@ -1,7 +1,6 @@
 // link.ask and link.cancel (ALP-ASK, ALP-CANCEL): one turn at a time for the profile, nobody waits in line, and only
 // the caller of an ask may cancel it.
-import { err, invariant, machineFaultOf, ParleyError, type TurnBudget } from '@parley/core'
-import type { Exhausted, Ledger } from '../budget/ledger.ts'
+import { type Exhausted, err, invariant, type Ledger, machineFaultOf, ParleyError, type TurnBudget } from '@parley/core'
 import type { WireError } from '../envelope/envelope.ts'
 import { dispatchErrors } from '../errors.ts'
 import { integerOf, isWireObject, numberOf, type WireValue } from '../json/value.ts'

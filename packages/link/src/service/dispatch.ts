@@ -1,7 +1,6 @@
 // What happens to a request that passed the silent checks (ALP-SRV-01, steps 4 to 8), in this order and no other: rate,
 // form, capability, method, budget, handler. Each refusal is a signed error.
-import { ParleyError } from '@parley/core'
-import type { Ledger } from '../budget/ledger.ts'
+import { type Ledger, ParleyError } from '@parley/core'
 import { dispatchErrors } from '../errors.ts'
 import type { WireObject } from '../json/value.ts'
 import { isAllowed, type Peer } from '../peers/peer.ts'

@@ -2,9 +2,8 @@
 // `LinkServer`, the wire half, takes `pins` and `handler`.
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Result } from '@parley/core'
+import type { Ledger, Result } from '@parley/core'
 import type { Disk } from '@parley/keys/files'
-import type { Ledger } from '../budget/ledger.ts'
 import { ALP_VERSION } from '../envelope/envelope.ts'
 import { dispatchErrors } from '../errors.ts'
 import { linkPaths } from '../identity/files.ts'

@@ -1,7 +1,7 @@
 // What the files of a profile say about its link, for commands that have no node: who is pinned, who knocked, where a
 // node would listen. Nothing is written, and nothing is made.
-import { SystemClock } from '@parley/core'
-import { type Ledger, type ListenPlan, linkPaths, openLedger, PeerList, PendingPeers } from '@parley/link'
+import { type Ledger, SystemClock } from '@parley/core'
+import { type ListenPlan, linkPaths, openLedger, PeerList, PendingPeers } from '@parley/link'
 import type { Config } from '../config/load.ts'
 import { planHere } from './plan.ts'
 

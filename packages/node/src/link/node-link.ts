@@ -2,11 +2,20 @@
 // are reported, and never keep the node from starting (ALP-TCP-01).
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { type Clock, err, ok, ParleyError, type Principal, type Result, type RunPort, refuse } from '@parley/core'
+import {
+  type Clock,
+  err,
+  type Grant,
+  ok,
+  ParleyError,
+  type Principal,
+  type Result,
+  type RunPort,
+  refuse,
+} from '@parley/core'
 import {
   type CallTarget,
   fingerprintsOf,
-  type Grant,
   LinkClient,
   type LinkIdentity,
   type LinkLog,

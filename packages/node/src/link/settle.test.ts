@@ -3,6 +3,7 @@
 import type { Coordination } from '@parley/coordinator'
 import {
   err,
+  INTERACTIVE,
   ManualClock,
   ok,
   ParleyError,
@@ -12,7 +13,7 @@ import {
   type Usage,
   unwrap,
 } from '@parley/core'
-import { INTERACTIVE, openLedger } from '@parley/link'
+import { openLedger } from '@parley/link'
 import { expect, test } from 'vitest'
 import { ground, keptLog } from '../testing/ground.ts'
 import { settleAsks } from './settle.ts'

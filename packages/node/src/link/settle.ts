@@ -1,8 +1,8 @@
 // What asks had set aside when a node died (ALP-BUD-01): settled from what their runs have on record, before anybody is
 // answered again.
 import type { Coordination } from '@parley/coordinator'
-import { type Clock, type RunId, type Ticks, ticksPerSecond, type Usage } from '@parley/core'
-import { ALP_ORIGIN, type Grant, INTERACTIVE } from '@parley/link'
+import { type Clock, type Grant, INTERACTIVE, type RunId, type Ticks, ticksPerSecond, type Usage } from '@parley/core'
+import { ALP_ORIGIN } from '@parley/link'
 import type { NodeLog } from '../log/log.ts'
 
 /** The ledger forgets what is older by itself. */

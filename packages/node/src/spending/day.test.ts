@@ -2,8 +2,8 @@
 // crash leaves.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { SystemClock, unwrap } from '@parley/core'
-import { INTERACTIVE, linkPaths, openLedger } from '@parley/link'
+import { INTERACTIVE, SystemClock, unwrap } from '@parley/core'
+import { linkPaths, openLedger } from '@parley/link'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { connectNode } from '../client.ts'
 import { readNodeFile } from '../reach/node-file.ts'

@@ -1,6 +1,5 @@
 // The refusals when no more may be spent today (ALP-BUD-03).
-import { formatTimestamp, ParleyError, type Ticks, ticksPerMillisecond } from '@parley/core'
-import type { Exhausted } from '@parley/link'
+import { type Exhausted, formatTimestamp, ParleyError, type Ticks, ticksPerMillisecond } from '@parley/core'
 
 const DAY = 86_400_000 * ticksPerMillisecond
 

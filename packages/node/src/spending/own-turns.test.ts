@@ -3,8 +3,16 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type AgentFunction, functionAdapter } from '@parley/agents'
-import { type AgentAdapter, ManualClock, ParleyError, type TurnEvent, type TurnResult, type Usage } from '@parley/core'
-import { INTERACTIVE, linkPaths, openLedger } from '@parley/link'
+import {
+  type AgentAdapter,
+  INTERACTIVE,
+  ManualClock,
+  ParleyError,
+  type TurnEvent,
+  type TurnResult,
+  type Usage,
+} from '@parley/core'
+import { linkPaths, openLedger } from '@parley/link'
 import { describe, expect, test } from 'vitest'
 import { nodeTimes } from '../limits.ts'
 import { ground, keptLog } from '../testing/ground.ts'

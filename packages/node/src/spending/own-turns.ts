@@ -4,7 +4,10 @@ import {
   type AgentAdapter,
   type Clock,
   err,
+  type Grant,
+  INTERACTIVE,
   invariant,
+  type Ledger,
   ParleyError,
   pause,
   type Result,
@@ -14,7 +17,6 @@ import {
   ticksPerMillisecond,
   type Usage,
 } from '@parley/core'
-import { type Grant, INTERACTIVE, type Ledger } from '@parley/link'
 import { nodeTimes } from '../limits.ts'
 import type { NodeLog } from '../log/log.ts'
 import { budgetExceeded, budgetSetAside, ledgerUnavailable } from './exceeded.ts'

@@ -1,7 +1,7 @@
 // What the profile spends in a day: what is shown of it, which agents are on the ledger, and what a crash leaves.
 import { functionAdapter } from '@parley/agents'
-import { ManualClock, ParleyError, type TurnResult, type Usage } from '@parley/core'
-import { INTERACTIVE, linkPaths, openLedger } from '@parley/link'
+import { INTERACTIVE, ManualClock, ParleyError, type TurnResult, type Usage } from '@parley/core'
+import { linkPaths, openLedger } from '@parley/link'
 import { describe, expect, test } from 'vitest'
 import { ground, keptLog } from '../testing/ground.ts'
 import { NOON, turnInput } from '../testing/turns.ts'

@@ -1,7 +1,17 @@
 // What the profile spends in a day, in one place: the ledger, the cap as the configuration has it now, the profile's
 // own turns, and what a turn that a crash ended had set aside.
-import { type AgentAdapter, type AgentKind, type Clock, err, ok, type Result, type RunId } from '@parley/core'
-import { ALP_ORIGIN, INTERACTIVE, type Ledger, linkPaths, openLedger } from '@parley/link'
+import {
+  type AgentAdapter,
+  type AgentKind,
+  type Clock,
+  err,
+  INTERACTIVE,
+  type Ledger,
+  ok,
+  type Result,
+  type RunId,
+} from '@parley/core'
+import { ALP_ORIGIN, linkPaths, openLedger } from '@parley/link'
 import { nodeLimits } from '../limits.ts'
 import type { NodeLog } from '../log/log.ts'
 import type { SpentToday } from '../operations/budget.ts'

@@ -1,21 +1,12 @@
 // The profile's daily ledger (ALP-BUD-01 to -03), from which every turn draws. What a turn may cost is set aside before
 // it begins and booked when it ended; both are stored before anybody acts, so that a crash can only count too much.
-import {
-  type Clock,
-  err,
-  invariant,
-  ok,
-  ParleyError,
-  type Result,
-  refuse,
-  type Ticks,
-  type TurnBudget,
-  ticksPerMillisecond,
-  ticksPerSecond,
-  type Usage,
-  unwrap,
-} from '@parley/core'
-import { linkLimits } from '../limits.ts'
+import { invariant } from './assert.ts'
+import type { Clock } from './clock.ts'
+import type { TurnBudget, Usage } from './contracts/agent.ts'
+import { ParleyError } from './error.ts'
+import { limits } from './limits.ts'
+import { err, ok, type Result, refuse, unwrap } from './result.ts'
+import { type Ticks, ticksPerMillisecond, ticksPerSecond } from './timestamp.ts'
 
 export interface Spent {
   readonly usd: number
@@ -162,14 +153,14 @@ export class Ledger {
     const { cap } = this
     const used = committedIn(state)
     if (cap !== undefined && used >= cap) return err({ cap, used })
-    if (state.reserved.size >= linkLimits.reservations)
+    if (state.reserved.size >= limits.reservations)
       return refuse('ledger_full', 'More turns are under way than the ledger keeps; try again later.', {
         retryable: true,
       })
     const left = cap === undefined ? undefined : cap - used
     const most = least(wanted.usd, left)
     const usd =
-      left === undefined ? (wanted.usd ?? 0) : Math.min(left, wanted.usd ?? this.#options.turnUsd ?? linkLimits.turnUsd)
+      left === undefined ? (wanted.usd ?? 0) : Math.min(left, wanted.usd ?? this.#options.turnUsd ?? limits.turnUsd)
     invariant(left === undefined || usd <= left, 'no more is set aside than is left of the day')
     const id = [...crypto.getRandomValues(new Uint8Array(6))].map(byte => byte.toString(16).padStart(2, '0')).join('')
     const reservation: Reservation = { id, name, usd, at: now / ticksPerSecond }
@@ -223,7 +214,7 @@ function committedIn({ profile, reserved }: LedgerState): number {
 }
 
 function booked(state: LedgerState, name: string, spent: Spent): LedgerState {
-  const full = state.byPeer.size >= linkLimits.ledgerNames - 1 && !state.byPeer.has(name)
+  const full = state.byPeer.size >= limits.ledgerNames - 1 && !state.byPeer.has(name)
   const under = full ? OTHERS : name
   const byPeer = new Map(state.byPeer).set(under, addSpent(state.byPeer.get(under) ?? NOTHING_SPENT, spent))
   return { ...state, profile: addSpent(state.profile, spent), byPeer }
@@ -231,7 +222,7 @@ function booked(state: LedgerState, name: string, spent: Spent): LedgerState {
 
 function addSpent(one: Spent, other: Spent): Spent {
   return {
-    usd: Math.min(one.usd + other.usd, linkLimits.ledgerUsd),
+    usd: Math.min(one.usd + other.usd, limits.ledgerUsd),
     tokens: Math.min(one.tokens + other.tokens, Number.MAX_SAFE_INTEGER),
   }
 }

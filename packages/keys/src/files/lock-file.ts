@@ -1,11 +1,11 @@
 // A lock that other programs can see (ALP-PEER-06: `peers.lock`), for as long as one piece of work: a file that names
 // its holder and comes into being whole, by a link. A holder that is gone holds nothing. An empty file is another
 // implementation's, which holds it by flock: nobody here can see whether it still does. What only Parley uses is held
-// by a lock that nothing outlives (trail's lock-folder.ts).
+// by a lock that nothing outlives (lock-folder.ts).
 import { linkSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Clock, err, ok, type Result } from '@parley/core'
-import { machineDisk } from '@parley/keys/files'
+import { machineDisk } from './disk.ts'
 
 export interface LockTimes {
   readonly clock: Clock
