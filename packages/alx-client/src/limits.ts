@@ -5,7 +5,7 @@ export const clientLimits = {
   /** Bytes of one line of an event stream, and of all data of one frame: its last frame is a whole answer. */
   lineBytes: 32 * 1024 * 1024,
   frameBytes: 32 * 1024 * 1024,
-  /** Events of a stream, and characters of their JSON, that wait for a loop. A loop that is further behind reads them again. */
+  /** Events of a stream, and characters of their JSON, that wait for a loop. One further behind reads them again. */
   bufferedEvents: 4096,
   bufferedCharacters: 32 * 1024 * 1024,
   /** Silence after which a stream counts as lost: servers write a comment every 15 s (ALX-RUN-06). */

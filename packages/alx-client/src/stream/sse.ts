@@ -1,5 +1,5 @@
-// Server-sent events from bytes (HTML standard, 9.2.6), within bounds. Lines are found in the bytes: no byte of a longer
-// UTF-8 sequence is CR or LF, so that a sequence may be split over chunks.
+// Server-sent events from bytes (HTML standard, 9.2.6), within bounds. Lines are found in the bytes: no byte of a
+// longer UTF-8 sequence is CR or LF, so that a sequence may be split over chunks.
 import { AlxTransportError } from '../errors.ts'
 import { clientLimits } from '../limits.ts'
 

@@ -1,5 +1,5 @@
-// A small ALX server that keeps runs: solves as JSON and as streams, runs, events, approvals, idempotency keys. It loses
-// connections where a test says so.
+// A small ALX server that keeps runs: solves as JSON and as streams, runs, events, approvals, idempotency keys. It
+// loses connections where a test says so.
 import type { ServerResponse } from 'node:http'
 import type { RunEvent, SolveResponse } from '@alx/protocol'
 import { type Asked, answer, BASE, failure } from './http-server.ts'
