@@ -222,7 +222,7 @@ test('ALX-SDK-08 a lost connection is retried before any answer, and not in the 
   })
   const error = await thrown(late.client.solve({ ...CALL, options: { idempotencyKey: 'mine' } }))
   expect(error).toMatchObject({ name: 'AlxTransportError', reason: 'interrupted', idempotencyKey: 'mine' })
-  expect((error as Error).message).toMatch(/repeat the call with the idempotency key mine/)
+  expect((error as Error).message).toMatch(/repeat it with the idempotency key mine/)
   expect(late.server.asked).toHaveLength(1)
 })
 

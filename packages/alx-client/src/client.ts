@@ -87,8 +87,7 @@ export function createAlxClient(options: ClientOptions) {
   ) {
     within('after', after, 0, Number.MAX_SAFE_INTEGER)
     const at = new Position(onUnknownEvent, executionId, after)
-    const events = follow({ wire, options: only(call), at })
-    for await (const { event } of events) yield event
+    yield* eventsOf(follow({ wire, options: only(call), at }))
   }
 
   async function getTimeline(sessionId: string, query: TimelineQuery = {}): Promise<Answer<'SessionTimelineEnvelope'>> {
@@ -127,7 +126,8 @@ export function createAlxClient(options: ClientOptions) {
         at: position,
         start: { ...start, ...options, idempotencyKey, streamAfter: 0 },
       })
-      const again = (after: number): AsyncIterable<RunEvent> => watchRun(at.runId!, { ...call, after })
+      // Events of unknown types were reported when they came the first time.
+      const again = (after: number) => eventsOf(follow(from(new Position(() => {}, at.runId, after), only(call))))
       return new RunningSolve({ wire, options: only(call), idempotencyKey, at, from, again })
     },
 
@@ -135,10 +135,7 @@ export function createAlxClient(options: ClientOptions) {
      * Events of a run from the one after `after` on, live until the run ends or its server has no more to tell while it
      * waits for an approval. A lost connection is resumed.
      */
-    watchRun: watchRun as (
-      executionId: string,
-      options?: CallOptions & { readonly after?: number },
-    ) => AsyncGenerator<RunEvent, void>,
+    watchRun,
 
     getRun: (executionId: string, call: CallOptions = {}) =>
       wire.call({ ...only(call), route: ROUTES.run, ...run(executionId) }),
@@ -230,6 +227,10 @@ export function createAlxClient(options: ClientOptions) {
     getSettlement: (queryId: string, call: CallOptions = {}) =>
       wire.call({ ...only(call), route: ROUTES.settlement, path: { queryId } }),
   }
+}
+
+async function* eventsOf(told: ReturnType<typeof follow>): AsyncGenerator<RunEvent, void> {
+  for await (const { event } of told) yield event
 }
 
 function identityProblem(asked: string, { kbHash, envelope }: Answer<'KbRecord'>): string | undefined {

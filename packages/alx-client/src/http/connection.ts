@@ -20,11 +20,13 @@ export class Connection {
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   #timer: AbortController | undefined
   readonly #key: { readonly idempotencyKey?: string }
+  readonly #reads: boolean
 
   private constructor(transport: Transport, call: Call) {
     this.#transport = transport
     this.name = nameOf(call)
     this.#caller = call.signal
+    this.#reads = call.route.method === 'GET'
     this.#key = call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }
     if (this.#caller?.aborted) this.#follow()
     else this.#caller?.addEventListener('abort', this.#follow, { once: true })
@@ -127,9 +129,8 @@ export class Connection {
 
   #advice(): string {
     const { idempotencyKey: key } = this.#key
-    return key === undefined
-      ? 'What was requested may have happened all the same: look before you send it again.'
-      : `The run may go on: repeat the call with the idempotency key ${key} to get its answer.`
+    if (key !== undefined) return `It may have been carried out: repeat it with the idempotency key ${key} to see.`
+    return this.#reads ? 'Ask again.' : 'It may have been carried out: look before you send it again.'
   }
 
   #tooLarge(bytes: number): AlxTransportError {

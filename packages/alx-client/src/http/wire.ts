@@ -23,13 +23,17 @@ export class Wire {
     const repeatable = call.route.method === 'GET' || call.idempotencyKey !== undefined
     for (let retry = 1; ; retry += 1) {
       try {
-        return await this.answer(call.route.answers, await this.open(call))
+        return await this.once(call)
       } catch (error) {
         const pause = repeatable && retry <= this.maxRetries ? retryPause(error, retry) : undefined
         if (pause === undefined) throw error
         await this.pause(pause, call.signal)
       }
     }
+  }
+
+  async once<N extends AnswerName>(call: Call & { readonly route: AnswerRoute<N> }): Promise<Answer<N>> {
+    return this.answer(call.route.answers, await this.open(call))
   }
 
   /** One attempt, up to the head of its answer. The caller reads or closes it. */

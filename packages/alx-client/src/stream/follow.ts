@@ -35,30 +35,24 @@ export interface Told {
 export async function* follow(followed: Followed): AsyncGenerator<Told, Ending> {
   const { wire, options, at } = followed
   for (let failures = 0; ; ) {
-    if (at.ended) return await stateOf(followed)
     const began = wire.timing.now()
     const before = at.seq
+    at.heardMs = began
     let lost: unknown
-    let clean = false
     try {
       const ending = yield* connected(followed)
       if (ending) return ending
-      clean = true
+      if (at.ended) continue
       lost = new AlxTransportError('interrupted', brokenOff(at))
     } catch (error) {
       if (!resumable(error)) throw error
       lost = error
     }
-    const lasted = wire.timing.now() - began >= clientLimits.settledMs
-    // A server that cannot be reached, or has no time, is not asked another way.
-    const talks = lost instanceof AlxTransportError && lost.reason === 'interrupted' && at.runId !== undefined
-    if (talks && !at.ended && (at.waits || (at.seq === before && !lasted))) {
-      const ending = yield* settled(followed, clean || followed.start !== undefined)
-      if (ending) return ending
-    }
+    // A server that is silent does not make a connection a success, however long it lasts.
+    const lasted = at.runId !== undefined && at.heardMs - began >= clientLimits.settledMs
     failures = lasted || at.seq > before ? 1 : failures + 1
-    if (failures > wire.maxRetries && !at.ended) throw lost
-    if (!at.ended) await wire.pause(retryPause(lost, failures) ?? pauseMs(failures), options.signal)
+    if (failures > wire.maxRetries) throw lost
+    await wire.pause(retryPause(lost, failures) ?? pauseMs(failures), options.signal)
   }
 }
 
@@ -76,16 +70,24 @@ function resumption({ runId, seq }: Position, options: CallOptions): Call {
   return { ...options, route: ROUTES.runEvents, path: { executionId: runId! }, streamAfter: seq }
 }
 
-/** The events of one connection; how the run stands, if that was said. */
+/** What one connection tells; how the run stands, if that was said. Nothing here is tried twice: `follow` does that. */
 async function* connected(followed: Followed): AsyncGenerator<Told, Ending | undefined> {
   const { wire, options, at, start } = followed
-  if (at.runId !== undefined) return yield* told(followed, await wire.open(resumption(at, options)), false)
-  const again = at.sent
-  at.sent = true
-  const ending = yield* told(followed, await wire.open(start!), true)
-  // The first stream was lost before its first event, and a replay has none (ALX-RUN-06).
-  if (ending && again && at.seq === 0) yield* missed(followed, ending)
-  return ending
+  if (at.ended) return await stateOf(followed)
+  if (at.runId === undefined) {
+    const again = at.sent
+    at.sent = true
+    const ending = yield* told(followed, await wire.open(start!), true)
+    // The first stream was lost before its first event, and a replay has none (ALX-RUN-06).
+    if (ending && again && at.seq === 0) yield* missed(followed, ending)
+    return ending
+  }
+  const waited = start && at.waits ? yield* settled(followed) : undefined
+  if (waited) return waited
+  const before = at.seq
+  const ending = yield* told(followed, await wire.open(resumption(at, options)), false)
+  if (ending || at.ended) return ending
+  return at.waits || at.seq === before ? yield* settled(followed) : undefined
 }
 
 async function* told(
@@ -94,9 +96,15 @@ async function* told(
   posts: boolean,
 ): AsyncGenerator<Told, Ending | undefined> {
   const { wire, at, start } = followed
-  if (!connection.streams) return await endingOf(() => wire.answer('SolveResponse', connection))
+  if (!connection.streams) {
+    if (posts) return await endingOf(() => wire.answer('SolveResponse', connection))
+    const { events } = await wire.answer('RunEventsEnvelope', connection)
+    yield* listed(at, events)
+    return undefined
+  }
   const parser = new SseParser()
   for await (const chunk of connection.chunks()) {
+    at.heardMs = wire.timing.now()
     for (const frame of parser.push(chunk)) {
       if (frame.event === 'alx.response')
         return await endingOf(async () => answerOf('SolveResponse', wire.received(connection, frame.data)))
@@ -106,7 +114,7 @@ async function* told(
       if (posts) continue
       if (at.ended) return undefined
       if (event && at.waits && start) {
-        const state = yield* settled(followed, true)
+        const state = yield* settled(followed)
         if (state) return state
       }
     }
@@ -125,26 +133,30 @@ async function* missed({ wire, at, options }: Followed, ending: Ending): AsyncGe
  * Whether there is more to come, without a stream: a connection that ends and brings nothing may be the server's last
  * word or a proxy's. The state is read before the events, so a finished run's events are complete.
  */
-async function* settled(followed: Followed, waitEnds: boolean): AsyncGenerator<Told, Ending | undefined> {
+async function* settled(followed: Followed): AsyncGenerator<Told, Ending | undefined> {
   const { wire, at, options } = followed
   const state = await stateOf(followed)
   yield* rest(wire, at, options)
   const status = state instanceof AlxError ? 'failed' : state.execution.status
   if (status === 'completed' || status === 'failed') return state
-  return waitEnds && at.waits && status === 'awaiting_approval' ? state : undefined
+  return at.waits && status === 'awaiting_approval' ? state : undefined
 }
 
 async function* rest(wire: Wire, at: Position, options: CallOptions): AsyncGenerator<Told, void> {
   const path = { executionId: at.runId! }
-  const { events } = await wire.call({ ...options, route: ROUTES.runEvents, path, query: { afterSeq: at.seq } })
+  const { events } = await wire.once({ ...options, route: ROUTES.runEvents, path, query: { afterSeq: at.seq } })
+  yield* listed(at, events)
+}
+
+function* listed(at: Position, events: readonly RunEvent[]): Generator<Told, void> {
   for (const value of events) {
     const event = at.event(value, `GET ${ROUTES.runEvents.path}`)
     if (event) yield { event, length: JSON.stringify(event).length }
   }
 }
 
-export function stateOf({ wire, at, options }: Followed): Promise<Ending> {
-  return endingOf(() => wire.call({ ...options, route: ROUTES.run, path: { executionId: at.runId! } }))
+function stateOf({ wire, at, options }: Followed): Promise<Ending> {
+  return endingOf(() => wire.once({ ...options, route: ROUTES.run, path: { executionId: at.runId! } }))
 }
 
 /** A failed run is an ending; a request that was refused is not. */

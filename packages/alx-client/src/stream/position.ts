@@ -17,6 +17,8 @@ export type OnUnknownEvent = (event: UnknownEvent, source: 'run' | 'timeline') =
 export class Position {
   /** The solve was sent: its answer may be that of an earlier attempt. */
   sent = false
+  /** When the server was last heard. */
+  heardMs = 0
   #runId: string | undefined
   #seq: number
   /** Events of unknown types that had no number: so many may be missing from the count. */

@@ -239,6 +239,45 @@ test('ALX-RUN-06 silence is a lost connection, and the stream is resumed', async
   expect(await events).toEqual(eventsOf('run_1', 'completed'))
 })
 
+test('ALX-SDK-08 a server that takes connections and stays silent is given up', async () => {
+  const timing = new FakeTiming()
+  const [started] = eventsOf('run_1', 'completed')
+  const server = await serve((_, response, count) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(count === 1 ? `data: ${JSON.stringify(started)}\n\n` : ': hello\n\n')
+  })
+  const stream = createAlxClient({ baseUrl: server.url, timing }).solveStream(CALL)
+  const failed = expect(all(stream)).rejects.toMatchObject({ reason: 'interrupted' })
+  const asked = () => {
+    timing.time += 60_000
+    timing.expire(clientLimits.silenceMs)
+    return server.asked.length
+  }
+  await expect.poll(asked, { interval: 20 }).toBe(3)
+  await expect.poll(() => asked() && timing.pauses).toEqual([250, 500])
+  asked()
+  await failed
+})
+
+test('ALX-RUN-07 a lost answer at the end of a run is asked for again', async () => {
+  const fake = new FakeAlx({ course: 'completed' })
+  let reads = 0
+  const server = await serve((asked, response) => {
+    const state = asked.method === 'GET' && !asked.url.includes('events')
+    reads += Number(state)
+    if (state && reads === 1) {
+      response.writeHead(200, { 'content-length': '1000' })
+      return response.write('{', () => response.destroy())
+    }
+    return fake.handle(asked, response)
+  })
+  const client = createAlxClient({ baseUrl: server.url, timing: new FakeTiming() })
+  await client.solve(CALL)
+  expect(await all(client.watchRun('run_1', { after: 4 }))).toEqual([])
+  expect(await all(client.watchRun('run_1'))).toEqual(eventsOf('run_1', 'completed'))
+  expect(reads).toBeGreaterThan(1)
+})
+
 test('ALX-SDK-04 an aborted stream fails its loop and its answer with the reason, and closes its connection', async () => {
   let closed = () => {}
   const gone = new Promise<void>(resolve => {

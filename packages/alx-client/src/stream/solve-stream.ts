@@ -1,11 +1,11 @@
 // A solve as a stream: its events for a loop, its answer as a promise. Either may be left alone.
-import type { RunEvent } from '@alx/protocol'
+import { ROUTES, type RunEvent } from '@alx/protocol'
 import { AlxError } from '../errors.ts'
 import type { Answer } from '../http/answer.ts'
 import type { CallOptions } from '../http/request.ts'
 import type { Wire } from '../http/wire.ts'
 import { clientLimits } from '../limits.ts'
-import { type Followed, follow, stateOf, type Told } from './follow.ts'
+import { type Followed, follow, type Told } from './follow.ts'
 import type { Position } from './position.ts'
 
 export interface SolveStream extends AsyncIterable<RunEvent> {
@@ -73,7 +73,7 @@ export class RunningSolve implements SolveStream {
         const next = this.#kept.shift()
         if (next) {
           this.#characters -= next.length
-          if ('seq' in next.event) this.#given = next.event.seq
+          this.#given = next.event.seq
           yield next.event
         } else if (this.#overflowed) return yield* this.#parts.again(this.#given)
         else if (this.#events.state === 'failed') throw this.#events.error
@@ -102,7 +102,7 @@ export class RunningSolve implements SolveStream {
   }
 
   async #run(left: AbortSignal): Promise<Answer<'SolveResponse'>> {
-    const { at, from, options } = this.#parts
+    const { wire, at, from, options } = this.#parts
     const both = either(options.signal, left)
     const followed = from(at, { ...options, signal: both.signal })
     try {
@@ -117,9 +117,8 @@ export class RunningSolve implements SolveStream {
       this.#end({ state: 'failed', error })
       // The events are gone, the answer is not (ALX-RUN-07).
       if (!(error instanceof AlxError) || error.code !== 'RUN_EVENTS_EXPIRED') throw error
-      const state = await stateOf(followed)
-      if (state instanceof AlxError) throw state
-      return state
+      const path = { executionId: at.runId! }
+      return await wire.call({ ...followed.options, route: ROUTES.run, path })
     } finally {
       both.release()
     }
