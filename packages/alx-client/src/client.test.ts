@@ -121,7 +121,7 @@ test('ALX-T62 a Knowledge Block that is not what its hash says is refused, unles
   const empty = { ...record, envelope: { ...envelope, payload: { a: null } } }
   const good = await against(answering(200, record))
   expect(await good.client.getKb(kbHash)).toEqual(record)
-  for (const body of [{ ...record, envelope: altered }, swapped, empty]) {
+  for (const body of [{ ...record, envelope: altered }, { ...record, kbHash: HASH }, swapped, empty]) {
     const { client } = await against(answering(200, body))
     expect(await thrown(client.getKb(kbHash))).toMatchObject({ name: 'AlxProtocolViolation', rule: 'ALX-KB-05' })
     expect(await client.getKb(kbHash, { verify: false })).toEqual(body)

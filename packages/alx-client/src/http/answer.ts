@@ -107,7 +107,7 @@ function errorOf({ text, token, status, retryAfterMs }: Received): AlxError {
 
 function withoutToken(text: string, token: string | undefined): string {
   if (token === undefined || token.length < clientLimits.tokenLength) return text
-  return text.replaceAll(token, '[token]').replaceAll(JSON.stringify(token).slice(1, -1), '[token]')
+  return text.replaceAll(JSON.stringify(token).slice(1, -1), '[token]')
 }
 
 export function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -384,6 +384,21 @@ test('ALX-RUN-07 a run is watched through its approval to its end, from any even
   await expect(all(client.watchRun('nothing'))).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' })
 })
 
+test('ALX-SDK-04 leaving a watched run closes its connection', async () => {
+  let closed = () => {}
+  const gone = new Promise<void>(resolve => {
+    closed = resolve
+  })
+  const server = await serve((_, response) => {
+    response.on('close', closed)
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(`data: ${JSON.stringify(eventsOf('run_1', 'completed')[0])}\n\n`)
+  })
+  for await (const { type } of createAlxClient({ baseUrl: server.url }).watchRun('run_1'))
+    if (type === 'run.started') break
+  await gone
+})
+
 test('ALX-RUN-07 a watched run that waits on a server that ends the stream ends the loop', async () => {
   const { client } = await streaming({ course: 'approved' })
   await client.solve(CALL)

@@ -50,6 +50,7 @@ test('ALX-RUN-06 frames come out as they went in, whatever ends a line and howev
 test('ALX-RUN-06 what the standard says of single lines', () => {
   const one = (data: string, more: Partial<SseFrame> = {}) => [{ event: 'message', data, id: '', ...more }]
   expect(parsed(['data\n\n'])).toEqual(one(''))
+  expect(parsed(['\ufeffdata: a\n\n\ufeffdata: b\n\n'])).toEqual(one('a'))
   expect(parsed(['data:a\ndata: b\ndata:  c\n\n'])).toEqual(one('a\nb\n c'))
   expect(parsed([': only a comment\n\n', 'event: x\n\n', 'data: a\n\n'])).toEqual(one('a'))
   expect(parsed(['id: 1\ndata: a\n\ndata: b\n\n'])).toEqual([...one('a', { id: '1' }), ...one('b', { id: '1' })])
