@@ -11,9 +11,11 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   conformance: ['core', 'trail', 'kernel'],
   call: ['core', 'keys'],
   link: ['core', 'keys', 'call'],
+  alx: ['core', 'protocol', 'trail'],
+  'alx-client': ['protocol'],
   agents: ['core'],
   coordinator: ['core', 'trail', 'kernel', 'agents'],
-  node: ['core', 'keys', 'trail', 'kernel', 'agents', 'coordinator', 'call', 'link'],
+  node: ['core', 'keys', 'trail', 'kernel', 'agents', 'coordinator', 'call', 'link', 'alx'],
   cli: ['core', 'call', 'node'],
 }
 

@@ -30,6 +30,12 @@ export type {
   PatternMeaning,
   SettingsProblem,
 } from './contracts/agent-kind.ts'
+export {
+  LIBRARY_RECORDS,
+  type Library,
+  type LibraryRecord,
+  type LibraryRecordType,
+} from './contracts/library.ts'
 export type { IdentityProvider, Principal } from './contracts/principal.ts'
 export type {
   FoundRuns,

@@ -13,13 +13,14 @@ export interface Route {
   readonly answers: ShapeName
 }
 
-const route = (
+/** The name of what a route answers is kept in its type, so that a client's answer has the type of its shape. */
+const route = <A extends ShapeName>(
   capability: Capability | undefined,
   method: Route['method'],
   path: string,
-  answers: Route['answers'],
+  answers: A,
   takes?: Route['takes'],
-): Route => ({ method, path, capability, answers, ...(takes !== undefined && { takes }) })
+): Route & { readonly answers: A } => ({ method, path, capability, answers, ...(takes !== undefined && { takes }) })
 
 export const ROUTES = {
   protocol: route(undefined, 'GET', '/v1/protocol', 'ProtocolEnvelope'),
