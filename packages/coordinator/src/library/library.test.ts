@@ -101,7 +101,9 @@ test.each([
   ['more than fits', { body: { text: 'x'.repeat(libraryLimits.bodyBytes) } }],
 ])('a record with %s is refused, and nothing is recorded', async (_, wrong) => {
   const f = await Fixture.open()
-  expect(await f.coordinator.library.append({ type: 'feedback.rating', by: bob, ...wrong })).toMatchObject(refusal('invalid_argument'))
+  expect(await f.coordinator.library.append({ type: 'feedback.rating', by: bob, ...wrong })).toMatchObject(
+    refusal('invalid_argument'),
+  )
   expect(await f.trail.runs()).toHaveLength(1)
 })
 

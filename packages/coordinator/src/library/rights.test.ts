@@ -21,17 +21,20 @@ test('somebody who does not own the profile files records, and is known for noth
   expect(await f.coordinator.library.append({ type: 'settlement', by: bob, body: {} })).toMatchObject({ ok: true })
 })
 
-test.each(['suspend', 'block', 'deactivate'] as const)('after %s nobody files records, and the attempt is on record', async act => {
-  const { f, run } = await withLibrary()
-  unwrap(await f.coordinator.users.change('bob', { act, reason: 'test', principal: alice }))
-  const refused = await f.coordinator.library.append({ type: 'session.fork', by: bob, body: {} })
-  expect(refused).toMatchObject(refusal('permission_denied'))
-  const denials = await f.entries(run, 'capability_denied')
-  expect(denials.map(({ actor, body }) => [actor, body])).toMatchObject([
-    ['bob', { user_id: 'bob', action: 'file:session.fork', reason: 'user_not_active' }],
-  ])
-  expect(await f.entries(run, 'human_injection')).toHaveLength(1)
-})
+test.each(['suspend', 'block', 'deactivate'] as const)(
+  'after %s nobody files records, and the attempt is on record',
+  async act => {
+    const { f, run } = await withLibrary()
+    unwrap(await f.coordinator.users.change('bob', { act, reason: 'test', principal: alice }))
+    const refused = await f.coordinator.library.append({ type: 'session.fork', by: bob, body: {} })
+    expect(refused).toMatchObject(refusal('permission_denied'))
+    const denials = await f.entries(run, 'capability_denied')
+    expect(denials.map(({ actor, body }) => [actor, body])).toMatchObject([
+      ['bob', { user_id: 'bob', action: 'file:session.fork', reason: 'user_not_active' }],
+    ])
+    expect(await f.entries(run, 'human_injection')).toHaveLength(1)
+  },
+)
 
 test('without the capability to state wishes nobody files records', async () => {
   const { f } = await withLibrary()
