@@ -283,12 +283,25 @@ test('a library that is damaged keeps neither the node nor other runs from worki
   unwrap(await f.runtime.users.accept({ user: 'v', method: 'password' }))
 })
 
-test('a library whose newest run is gone is not replaced by an empty one', async () => {
+test('a library whose newest run is gone, as after a restore, goes on behind what is left and gives no position twice', async () => {
   const profile = temporaryProfile()
   const f = await withUsers({ profile, libraryEntries: 30 })
-  for (let n = 0; n < 8; n++) unwrap(await file(f, n, 'u'))
-  const newest = await current(f)
+  const filed: FiledRecord[] = []
+  for (let n = 0; n < 10; n++) filed.push(unwrap(await file(f, n, 'u')))
+  const before = await records(f)
+  const parts = await f.runtime.library.parts(0)
+  const newest = parts.at(-1)!
   f.clock.advance(1000)
-  await f.reopen(() => tamper(profile, all => all.filter(({ run }) => run !== newest), { removeHeads: true }))
-  expect(refused(await file(f, 8, 'u'))).toBe('trail_damaged')
+  await f.reopen(() => tamper(profile, all => all.filter(({ run }) => run !== newest.run), { removeHeads: true }))
+  const left = before.filter(([at]) => at <= newest.base)
+  expect(left.length).toBeGreaterThan(0)
+  expect(left.length).toBeLessThan(before.length)
+  expect(await records(f)).toEqual(left)
+  const next = unwrap(await file(f, 10, 'u'))
+  expect(next.at).toBeGreaterThan(filed.at(-1)!.at)
+  expect(await records(f)).toEqual([...left, [next.at, 10, 'u']])
+  const now = await f.runtime.library.parts(0)
+  expect(now.slice(0, -1)).toEqual(parts.slice(0, -1))
+  await f.reopen()
+  expect(await f.runtime.library.parts(0)).toEqual(now)
 })
