@@ -1,8 +1,9 @@
 // The library run in the kernel: whole records whatever fails, one library whatever crashes, nobody's to direct.
 import { type ObjectId, type Result, type RunId, unwrap, type WorkspaceId } from '@parley/core'
+import type { RunTrail } from '@parley/trail'
 import { CAPABILITIES, type EventBody } from '@parley/trail/events'
 import { edited, seededRandom, tamper } from '@parley/trail/testing'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
 import { type Fixture, type FixtureOptions, fixture, refused } from '../testing/fixture.ts'
 import { person } from '../testing/people.ts'
@@ -281,6 +282,34 @@ test('a library that is damaged keeps neither the node nor other runs from worki
   await expect(f.runtime.library.parts(0)).rejects.toMatchObject({ code: 'trail_damaged' })
   expect(await f.trail.runs()).toHaveLength(3)
   unwrap(await f.runtime.users.accept({ user: 'v', method: 'password' }))
+})
+
+test('a library that the machine keeps from being read is neither replaced nor driven, and goes on once it can be read', async () => {
+  const f = await withUsers()
+  const first = unwrap(await file(f, 1, 'u'))
+  const library = await current(f)
+  const readable = Object.getPrototypeOf(f.trail.run(library)) as { replay: RunTrail['replay'] }
+  const { replay } = readable
+  onTestFinished(() => {
+    readable.replay = replay
+  })
+  readable.replay = function (this: RunTrail, ...options) {
+    if (this.id === library)
+      throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO', errno: -5, syscall: 'read' })
+    return replay.apply(this, options)
+  }
+  await f.reopen()
+  expect(f.runtime.active).toEqual([f.run.id])
+  expect(refused(await file(f, 2, 'u'))).toBe('trail_unavailable')
+  await expect(f.runtime.library.parts(0)).rejects.toMatchObject({ code: 'trail_unavailable', retryable: true })
+  readable.replay = replay
+  const second = unwrap(await file(f, 2, 'u'))
+  expect(await records(f)).toEqual([
+    [first.at, 1, 'u'],
+    [second.at, 2, 'u'],
+  ])
+  expect(await current(f)).toBe(library)
+  expect(f.runtime.active).toEqual([f.run.id])
 })
 
 test('a library whose newest run is gone, as after a restore, goes on behind what is left and gives no position twice', async () => {

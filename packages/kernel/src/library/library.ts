@@ -147,7 +147,6 @@ export class LibraryRun {
     for (const [id, error] of away) {
       const mark = await markOf(trail(id))
       if (mark === 'other') continue
-      if (mark === 'library') this.#host.own(id)
       const opened = await this.#host.open(id)
       if (!opened.ok) return error
       if (!(await this.#host.read(id, state => state.library))) continue
@@ -217,7 +216,8 @@ function damaged(what: string, cause?: ParleyError): ParleyError {
   return new ParleyError('trail_damaged', message, { ...(cause && { details: cause.details, cause }) })
 }
 
-async function markOf(trail: RunTrail): Promise<'library' | 'other' | 'unknown'> {
+/** What the beginning of a run says, where that can be read. */
+export async function markOf(trail: RunTrail): Promise<'library' | 'other' | 'unknown'> {
   try {
     const page = await trail.query({ limit: 1 })
     const [first] = page.ok ? page.value.entries : []
