@@ -94,7 +94,7 @@ function flagLines(flags: FlagTable, width: number): readonly string[] {
   return pairs(
     Object.entries(flags).map(([name, spec]) => {
       const short = spec.short ? `-${spec.short}, ` : ''
-      const value = spec.value ? ` ${spec.value}` : ''
+      const value = spec.value ? ` ${spec.optional ? `[${spec.value}]` : spec.value}` : ''
       const choices = spec.choices ? `: ${spec.choices.join(', ')}` : ''
       return [`${short}--${name}${value}`, `${spec.summary}${choices}`] as const
     }),

@@ -78,6 +78,7 @@ const REFUSALS = {
   passphrase_wrong: 'This is not the passphrase of this profile',
   passphrase_locked: 'Too many wrong passphrases; the details say when it can be tried again',
   invalid_config: 'config.yaml has mistakes; the details list each with its place',
+  tokens_unreadable: 'The file with the tokens cannot be read; no token works',
   profile_unusable: 'A file of the profile cannot be written',
   rejected: 'The message cannot go there; the details say why',
   breaker_open: 'Too many runs of this kind were started; the message says what to do',
