@@ -205,11 +205,16 @@ function didYouMean(word: string, known: readonly string[], mark = ''): string |
 }
 
 /** `parley solve INTENT [--team FILE] …` */
+/** What stands behind a flag in help and usage. */
+export function valueText({ value, optional }: FlagSpec): string {
+  return value === undefined ? '' : optional ? ` [${value}]` : ` ${value}`
+}
+
 export function usageOf({ name, args, flags }: Pick<NamedCommand, 'name' | 'args' | 'flags'>): string {
   const words = args.map(arg => {
     const text = arg.choices ? arg.choices.join('|') : arg.name
     return arg.optional ? `[${text}]` : text
   })
-  const options = Object.entries(flags).map(([flag, { value }]) => `[--${flag}${value ? ` ${value}` : ''}]`)
+  const options = Object.entries(flags).map(([flag, spec]) => `[--${flag}${valueText(spec)}]`)
   return ['parley', name, ...words, ...options].join(' ')
 }

@@ -1,5 +1,5 @@
-// What people did outside of runs (with results of runs that are over, with tokens of the HTTP surface): recorded in the
-// house under their name, before it is done (W-HWY-17). Mail of a person to the house's root, in JSON of ours.
+// What people did outside of runs (with results of runs that are over, with tokens of the HTTP surface): recorded in
+// the house under their name, before it is done (W-HWY-17). Mail of a person to the house's root, in JSON of ours.
 import {
   compile,
   type ObjectId,

@@ -1,5 +1,5 @@
-// The page to read and try the interface, in a real browser under its real policy: it shows the operations, a token that
-// is typed into it is good for a call, and nothing is loaded from elsewhere.
+// The page to read and try the interface, in a real browser under its real policy: it shows the operations, a token
+// that is typed into it is good for a call, and nothing is loaded from elsewhere.
 import { chromium } from '@parley/call/testing'
 import { type Browser, chromium as browserType } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'

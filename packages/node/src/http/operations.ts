@@ -84,7 +84,7 @@ async function stream(
     } catch (thrown) {
       return answerWith(reply, failed(thrown, request.id), log)
     }
-    await streams.write(reply, framed(first, iterator, request.id, log), () => stopped(request.id))
+    await streams.write(reply, framed(first, iterator, request.id, log), why => ended(why, request.id))
     return reply
   } finally {
     release()
@@ -96,7 +96,9 @@ function failed(thrown: unknown, requestId: string): ResponseEnvelope {
   return { requestId, result: { ok: false, error } } as ResponseEnvelope
 }
 
-const stopped = (requestId: string): Frame => ({ event: 'error', data: refusalBody(refusal('stopping'), requestId) })
+function ended(why: 'stopping' | 'unauthorized', requestId: string): Frame {
+  return { event: 'error', data: refusalBody(refusal(why), requestId) }
+}
 
 /** The values, then `completed`; or `error`, with the envelope of a refusal. */
 async function* framed(

@@ -1,6 +1,6 @@
-// The Fastify server: the checks that every request passes, in their order, and what is mounted behind them. Loaded only
-// when the surface is opened. Order: stopping, Host, Origin, requests in progress, rate of the address, CORS, who calls,
-// scope, rate of the principal.
+// The Fastify server: the checks that every request passes, in their order, and what is mounted behind them. Loaded
+// only when the surface is opened. Order: stopping, Host, Origin, requests in progress, rate of the address, CORS, who
+// calls, scope, rate of the principal.
 import { randomInt } from 'node:crypto'
 import type { Socket } from 'node:net'
 import cors from '@fastify/cors'
@@ -86,7 +86,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   app.decorateRequest('principal', undefined)
   app.removeContentTypeParser('text/plain')
 
-  const streams = new Streams(clock, limits)
+  const streams = new Streams(clock, limits, request => typeof authenticated(options.resolvers, request) !== 'string')
   let inProgress = 0
   let stopping = false
   const metrics = await options.metrics({ requests: () => inProgress, streams: () => streams.count })

@@ -113,7 +113,7 @@ test('an operation answers with the response envelope of the call protocol, and 
       throw new CallError('odd', 'It is odd.')
     }),
     '/notes/broken': operation({ ...open, opType: 'query' }, () => {
-      throw new Error('/home/ann/.ssh/id_ed25519 is missing')
+      throw new Error('/etc/ssh/.ssh/id_ed25519 is missing')
     }),
     '/notes/closed': operation({ ...open, opType: 'query', accessControl: { requiredScopes: ['owner'] } }, () => 1),
     '/notes/inner': operation({ ...open, opType: 'query', visibility: 'internal' }, () => 1),
@@ -181,6 +181,31 @@ test('a subscription is a stream of events with cursors, and continues behind th
   )
   const closed = await request('/v1/count/closed', { body: {} })
   expect({ status: closed.status, code: codeOf(closed) }).toEqual({ status: 403, code: 'FORBIDDEN' })
+})
+
+test('a stream ends with a whole frame when its token is no good any more', async () => {
+  let good = true
+  const next = Promise.withResolvers<void>()
+  const first = Promise.withResolvers<void>()
+  const { request } = await serverWith(
+    {
+      '/count/slow': operation({ ...open, opType: 'subscription' }, async function* () {
+        yield { cursor: 1 }
+        first.resolve()
+        await next.promise
+        yield { cursor: 2 }
+      }),
+    },
+    { resolvers: [() => (good ? CALLER : 'refused')] },
+  )
+  const stream = request('/v1/count/slow', { body: {} })
+  await first.promise
+  good = false
+  next.resolve()
+  const { text } = await stream
+  expect(text).toMatch(
+    /^event: value\nid: 1\ndata: \{"cursor":1\}\n\nevent: error\ndata: .*"code":"unauthorized".*\n\n$/,
+  )
 })
 
 test('streams of one principal have a bound, and those that end make room', async () => {

@@ -1,7 +1,7 @@
 // Streams of server-sent events: so many at once for each principal, whole frames only, signs of life, and an end where
 // a reader takes in nothing any more.
 import type { Clock, Principal } from '@parley/core'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type httpLimits, httpTimes } from './limits.ts'
 
 export interface Frame {
@@ -21,13 +21,20 @@ const ALIVE = ': alive\n\n'
 
 export class Streams {
   readonly #clock: Clock
+  readonly #allowed: (request: FastifyRequest) => boolean
   readonly #limits: Pick<typeof httpLimits, 'streams'>
   readonly #open = new Map<string, number>()
   readonly #stop = new AbortController()
   #count = 0
 
-  constructor(clock: Clock, limits: Pick<typeof httpLimits, 'streams'>) {
+  /** `allowed`: whether who asked for a stream may still have it. */
+  constructor(
+    clock: Clock,
+    limits: Pick<typeof httpLimits, 'streams'>,
+    allowed: (request: FastifyRequest) => boolean = () => true,
+  ) {
     this.#clock = clock
+    this.#allowed = allowed
     this.#limits = limits
   }
 
@@ -62,22 +69,28 @@ export class Streams {
   }
 
   /**
-   * Writes the frames as they come, until they end, the reader leaves or the node stops; `last` then comes before the
-   * end. Resolves when the stream has ended. `frames` is closed in any case.
+   * Writes the frames as they come, until they end, the reader leaves, the node stops or the token is no good any more;
+   * for the last two `last` makes the frame before the end. Resolves when the stream has ended. `frames` is closed in
+   * any case.
    */
-  async write(reply: FastifyReply, frames: AsyncIterable<Frame>, last: () => Frame | undefined): Promise<void> {
+  async write(
+    reply: FastifyReply,
+    frames: AsyncIterable<Frame>,
+    last: (why: 'stopping' | 'unauthorized') => Frame,
+  ): Promise<void> {
     reply.hijack()
     const { raw } = reply
     for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value)
     raw.setHeader('content-type', 'text/event-stream; charset=utf-8')
     raw.writeHead(200)
     raw.flushHeaders()
-    const gone = Promise.withResolvers<undefined>()
-    raw.once('close', () => gone.resolve(undefined))
-    const stopped = () => gone.resolve(undefined)
+    const gone = Promise.withResolvers<'left' | 'stopping' | 'unauthorized'>()
+    raw.once('close', () => gone.resolve('left'))
+    const stopped = () => gone.resolve('stopping')
     this.stopping.addEventListener('abort', stopped, { once: true })
     if (this.stopping.aborted) stopped()
-    const alive = this.#keepAlive(reply)
+    const alive = this.#keepAlive(reply, () => gone.resolve('unauthorized'))
+    let why: Awaited<typeof gone.promise> | undefined
     const iterator = frames[Symbol.asyncIterator]()
     try {
       for (;;) {
@@ -85,12 +98,15 @@ export class Streams {
         // It may fail after nobody waits for it any more.
         next.catch(() => undefined)
         const found = await Promise.race([next, gone.promise])
-        if (!found || found.done) break
-        if (raw.write(frameText(found.value))) continue
+        if (typeof found === 'string') why = found
+        else if (found.done) break
+        else if (!this.#allowed(reply.request)) why = 'unauthorized'
+        if (why !== undefined) break
+        const { value } = found as IteratorYieldResult<Frame>
+        if (raw.write(frameText(value))) continue
         await Promise.race([new Promise(resolve => raw.once('drain', resolve)), gone.promise])
       }
-      const end = this.stopping.aborted ? last() : undefined
-      if (end && !raw.destroyed) raw.write(frameText(end))
+      if (why === 'stopping' || why === 'unauthorized') raw.write(frameText(last(why)))
     } finally {
       alive()
       this.stopping.removeEventListener('abort', stopped)
@@ -100,10 +116,11 @@ export class Streams {
   }
 
   /** A reader that takes in nothing for long is cut off: what waits for it takes room. */
-  #keepAlive({ raw }: FastifyReply): () => void {
+  #keepAlive({ raw, request }: FastifyReply, forbid: () => void): () => void {
     let stuck = 0
     const look = () => {
       stuck = raw.writableNeedDrain ? stuck + httpTimes.heartbeat : 0
+      if (!this.#allowed(request)) forbid()
       if (stuck >= httpTimes.stalled) raw.destroy()
       else {
         if (stuck === 0) raw.write(ALIVE)

@@ -108,6 +108,7 @@ const REFUSALS = {
   blob_missing: 'Content that it refers to is missing',
   content_damaged: 'Content that it refers to is not as it was written',
   content_key_missing: 'Its content is sealed, and this profile does not have the key',
+  unknown_token: 'There is no token with this id',
   unknown_peer: 'Nobody is pinned under this name',
   invalid_peer: 'The entry of a peer is not valid',
   peer_exists: 'This name or key is pinned already',

@@ -53,7 +53,7 @@ export function tokenService({ tokens }: OperationDeps) {
       description: 'Ends a token at once.',
       input: object({ id: text(httpLimits.tokenName) }),
       output: object({ token: TokenViewSchema }),
-      refuses: ['not_found', 'invalid_state', ...CHANGED],
+      refuses: ['unknown_token', 'invalid_state', ...CHANGED],
       handle: async ({ id }, { identity }) => ({ token: await answerOf(tokens.revoke(id, caller(identity))) }),
     }),
   }

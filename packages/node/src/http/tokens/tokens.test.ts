@@ -80,7 +80,7 @@ describe('a token', () => {
     for (const each of [tokens, open()]) expect(each.principalOf(secret)).toBeUndefined()
     expect(readFileSync(file, 'utf8')).not.toContain('hash')
     expect(await tokens.revoke(token.id, OWNER)).toMatchObject({ error: { code: 'invalid_state' } })
-    expect(await tokens.revoke('none', OWNER)).toMatchObject({ error: { code: 'not_found' } })
+    expect(await tokens.revoke('none', OWNER)).toMatchObject({ error: { code: 'unknown_token' } })
   })
 
   test('is in the file as a hash, for its owner alone', async () => {

@@ -114,13 +114,13 @@ export class Tokens {
     return written.ok ? ok({ token: this.#view(token), secret }) : written
   }
 
-  /** Refusals: `not_found`, `invalid_state` where it is revoked already, and as for `create`. */
+  /** Refusals: `unknown_token`, `invalid_state` where it is revoked already, and as for `create`. */
   revoke(id: string, by: Principal): Promise<Result<TokenView>> {
     return this.#next(async () => {
       const all = this.#all()
       if (!all.ok) return all
       const token = all.value.get(id)
-      if (!token) return refuse('not_found', `There is no token ${id}.`)
+      if (!token) return refuse('unknown_token', `There is no token ${id}.`)
       if (token.revoked !== undefined) return refuse('invalid_state', `The token ${id} is revoked already.`)
       const { hash: _gone, ...rest } = token
       const revoked = { ...rest, revoked: formatTimestamp(this.#options.clock.now()) }
