@@ -186,24 +186,25 @@ test('a subscription is a stream of events with cursors, and continues behind th
 test('a stream ends with a whole frame when its token is no good any more', async () => {
   let good = true
   const next = Promise.withResolvers<void>()
-  const first = Promise.withResolvers<void>()
-  const { request } = await serverWith(
+  const { port } = await serverWith(
     {
       '/count/slow': operation({ ...open, opType: 'subscription' }, async function* () {
         yield { cursor: 1 }
-        first.resolve()
         await next.promise
         yield { cursor: 2 }
       }),
     },
     { resolvers: [() => (good ? CALLER : 'refused')] },
   )
-  const stream = request('/v1/count/slow', { body: {} })
-  await first.promise
-  good = false
-  next.resolve()
-  const { text } = await stream
-  expect(text).toMatch(
+  const headers = { 'content-type': 'application/json' }
+  const { body } = await fetch(`http://127.0.0.1:${port}/v1/count/slow`, { method: 'POST', body: '{}', headers })
+  const frames: string[] = []
+  for await (const chunk of body!) {
+    frames.push(Buffer.from(chunk).toString())
+    good = false
+    next.resolve()
+  }
+  expect(frames.join('')).toMatch(
     /^event: value\nid: 1\ndata: \{"cursor":1\}\n\nevent: error\ndata: .*"code":"unauthorized".*\n\n$/,
   )
 })
