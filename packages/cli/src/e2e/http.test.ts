@@ -44,7 +44,10 @@ test('a port that is taken is told where it was asked for and by doctor, and wor
   await new Promise(resolve => other.once('listening', resolve))
   const { port } = other.address() as { port: number }
   const up = await run('up', '--detach', '--http', String(port))
-  expect(up).toMatchObject({ code: 0, err: expect.stringContaining(`another program listens on http://127.0.0.1:${port}`) })
+  expect(up).toMatchObject({
+    code: 0,
+    err: expect.stringContaining(`another program listens on http://127.0.0.1:${port}`),
+  })
   const { checks } = JSON.parse((await run('doctor', '--json')).out) as { checks: { check: string; state: string }[] }
   expect(checks.find(({ check }) => check === 'http')).toMatchObject({ state: 'problem' })
   expect((await run('runs')).code).toBe(0)
