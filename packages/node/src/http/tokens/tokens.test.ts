@@ -152,9 +152,13 @@ test('with a real house: tokens are on record under the name of the owner, and a
   const place = ground()
   const { node, client, log } = await realNode(place, {}, { config: place.config(ON) })
   const port = Number((await node.status()).http?.at?.split(':').at(-1))
-  const { secret, token } = await client.call('tokens', 'create', { user: 'ann', scopes: ['operations'] })
+  const { secret, token } = await client.call('tokens', 'create', { user: 'ann', scopes: ['operations', 'read'] })
   const status = async () => (await requestAt(port, '/v1/services/list', { token: secret, body: {} })).status
   expect(await status()).toBe(200)
+  // What the record did meanwhile is measured.
+  const { text } = await requestAt(port, '/metrics', { token: secret })
+  expect(text).toMatch(/^parley_trail_entries_total [1-9]/m)
+  expect(text).toMatch(/^parley_trail_commit_seconds_count [1-9]/m)
   const { users } = await client.call('users', 'list', {})
   expect(users.find(({ user }) => user === 'ann')?.capabilities).toEqual(['inject_directive'])
   await client.call('users', 'change', { user: 'ann', act: 'block', reason: 'left' })
