@@ -13,6 +13,7 @@ export const DOCUMENTS: Readonly<Record<string, readonly string[]>> = {
   'docs/reliability.md': ['docs/reliability.md'],
   'docs/guide/threat-model.md': [TABLE_FILE],
   'docs/guide/security.md': ['docs/guide/security.md'],
+  'docs/guide/http.md': ['docs/guide/http.md'],
   'docs/guide/gates.md': ['docs/guide/gates.md'],
   'docs/guide/verbs.md': ['docs/guide/verbs.md'],
   'parley doctor': ['packages/cli/src/doctor/*.ts'],

@@ -1,7 +1,7 @@
 // What npm would publish works in an empty project: every package with its licence and README, every entry on plain
 // Node.js, both commands.
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -26,14 +26,27 @@ function run(cwd: string, program: string, ...args: readonly string[]): string {
   return stdout
 }
 
+interface Foreign {
+  readonly found: Map<string, string>
+  /** Of a package that has one of its own, since another version is needed elsewhere. */
+  readonly own: Record<string, Record<string, string>>
+}
+
 /** The packages that ours need from elsewhere, with what those need; an installation without a network takes these. */
-function foreign(names: readonly string[], found = new Map<string, string>()): ReadonlyMap<string, string> {
+function foreign(names: readonly string[], into: Foreign = { found: new Map(), own: {} }, of = ''): Foreign {
   for (const name of names) {
-    if (found.has(name) || /^@(?:parley|alx)\//.test(name)) continue
-    found.set(name, `file:${join(root, 'node_modules', name)}`)
-    foreign(Object.keys(manifest(join('node_modules', name)).dependencies ?? {}), found)
+    if (/^@(?:parley|alx)\//.test(name)) continue
+    const nested = join('node_modules', of, 'node_modules', name)
+    const inside = of !== '' && existsSync(join(root, nested))
+    const place = inside ? nested : join('node_modules', name)
+    if (inside) {
+      into.own[of] ??= {}
+      into.own[of][name] = `file:${join(root, place)}`
+    } else if (into.found.has(name)) continue
+    else into.found.set(name, `file:${join(root, place)}`)
+    foreign(Object.keys(manifest(place).dependencies ?? {}), into, inside ? '' : name)
   }
-  return found
+  return into
 }
 
 test('each package can be installed from its archive into an empty project, and works there', () => {
@@ -52,8 +65,11 @@ test('each package can be installed from its archive into an empty project, and 
     `file:${file}`,
   ])
   const theirs = foreign(packages.flatMap(each => Object.keys(each.dependencies ?? {})))
-  const dependencies = Object.fromEntries([...ours, ...theirs])
-  writeFileSync(join(project, 'package.json'), JSON.stringify({ type: 'module', private: true, dependencies }))
+  const dependencies = Object.fromEntries([...ours, ...theirs.found])
+  writeFileSync(
+    join(project, 'package.json'),
+    JSON.stringify({ type: 'module', private: true, dependencies, overrides: theirs.own }),
+  )
   const quiet = ['--offline', '--install-links', '--ignore-scripts', '--omit=peer', '--no-audit', '--no-fund']
   run(project, 'npm', 'install', ...quiet, '--loglevel=error')
 

@@ -1,4 +1,5 @@
 // The public names of @parley/alx.
+export { type AlxOpenApi, alxOpenApi } from './openapi.ts'
 export type {
   ArtifactCandidate,
   ArtifactSelector,

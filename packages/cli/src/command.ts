@@ -8,6 +8,8 @@ export interface FlagSpec {
   /** What its value is called in the help, for example `FILE`; without one the flag is there or not. */
   readonly value?: string
   readonly whole?: true
+  /** Its value, a whole number, may be left out. */
+  readonly optional?: true
   readonly short?: string
   readonly summary: string
   /** No other value is accepted. */
@@ -20,13 +22,15 @@ export interface FlagSpec {
 
 export type FlagTable = Readonly<Record<string, FlagSpec>>
 
-type ValueOf<F extends FlagSpec> = F extends { readonly value: string }
-  ? F extends { readonly whole: true }
-    ? number | undefined
-    : F extends { readonly many: true }
-      ? readonly string[]
-      : string | undefined
-  : boolean
+type ValueOf<F extends FlagSpec> = F extends { readonly optional: true }
+  ? number | true | undefined
+  : F extends { readonly value: string }
+    ? F extends { readonly whole: true }
+      ? number | undefined
+      : F extends { readonly many: true }
+        ? readonly string[]
+        : string | undefined
+    : boolean
 
 export type FlagValues<F extends FlagTable> = { readonly [Name in keyof F]: ValueOf<F[Name]> }
 

@@ -52,6 +52,7 @@ const BY_CODE: Readonly<Record<string, ExitCode>> = {
   UNAVAILABLE: EXIT.unreachable,
   TIMEOUT: EXIT.unreachable,
   unknown_peer: EXIT.notFound,
+  unknown_token: EXIT.notFound,
   invalid_peer: EXIT.usage,
   bad_invitation: EXIT.usage,
   link_bad_address: EXIT.usage,

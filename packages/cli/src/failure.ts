@@ -119,6 +119,7 @@ const NEXT: Readonly<Record<string, string>> = {
     'Compare the fingerprint with its maker over another channel, then give the key with --key or --key-file; `parley trail keys` shows it on the machine that the file comes from.',
   run_exists: '`parley trail verify --file` and `parley trail verify RUN` show how far each one goes.',
   not_an_export: '`parley trail export RUN --output FILE` writes one.',
+  unknown_token: '`parley token` lists them.',
   unknown_peer: '`parley peers` lists the pinned peers; `parley peers pending` lists strangers who called.',
   peer_exists: '`parley peers` lists the pinned peers; `parley peers remove` unpins one.',
   invalid_peer: '`parley help peers add` has examples.',

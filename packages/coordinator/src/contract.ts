@@ -19,6 +19,7 @@ import type { Trail } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
 import type { Applies } from './apply/applies.ts'
 import type { Cleaning } from './apply/cleaning.ts'
+import type { HouseRecords } from './apply/house-record.ts'
 import type { Machine } from './machine/machine.ts'
 import type { Judgement } from './merge/verdict.ts'
 import type { Budgets } from './people/budgets.ts'
@@ -157,9 +158,15 @@ export interface Coordination {
   readonly budgets: Part<Budgets>
   readonly applies: Pick<Applies, 'apply' | 'undo' | 'list'>
   readonly cleaning: Part<Cleaning>
-  readonly users: Omit<Part<Users>, 'admit'>
   /** What outlives single runs: Knowledge Blocks, feedback, forks and resets of sessions, settlements. */
   readonly library: Library
+  readonly users: Part<Users>
+  /** What people did outside of runs, on record under their name. */
+  readonly house: Pick<HouseRecords, 'write'>
+  /** Whether acts of people cannot be recorded for now. */
+  readonly degraded: boolean
+  /** Turns at work over all runs, and those that wait for a free place. */
+  readonly load: { readonly turns: number; readonly waiting: number }
   /** The storage of runs that are over: what is done about it by itself, and on request. */
   readonly storage: StorageKeeper
   /** What holds everything up: a fault of the machine. Undefined while it is sound. */

@@ -57,6 +57,7 @@ export class Coordinator implements Coordination {
   readonly salvages: Salvages
   readonly budgets: Budgets
   readonly users: Users
+  readonly house: HouseRecords
   readonly applies: Applies
   readonly cleaning: Cleaning
   readonly library: ProfileLibrary
@@ -95,6 +96,7 @@ export class Coordinator implements Coordination {
     this.runs = new RunList(host, this.views)
     this.listeners = new TurnListeners(message => log('error', message))
     const records = new HouseRecords(runtime)
+    this.house = records
     this.salvages = new Salvages(host, { works: this.works, views: this.views, records })
     this.gates = new Gates(host, this.runs, this.salvages)
     this.interventions = new Interventions(host)
@@ -148,6 +150,15 @@ export class Coordinator implements Coordination {
 
   get held(): MachineView | undefined {
     return this.#machine.held
+  }
+
+  /** Whether acts of people cannot be recorded for now. */
+  get degraded(): boolean {
+    return this.#runtime.isDegraded(this.#runtime.house.run)
+  }
+
+  get load(): { readonly turns: number; readonly waiting: number } {
+    return this.#drivers.load
   }
 
   get storage(): StorageKeeper {

@@ -85,7 +85,13 @@ export class DamagedRuns implements Coordination {
     /** Nobody can be recorded, and nobody need be: there is nothing that they could do. */
     accept: async () => ok(undefined),
     change: this.#refuse,
+    admit: this.#refuse,
+    /** Nobody has a token that works. */
+    stateOf: () => undefined,
   }
+  readonly house = { write: this.#refuse }
+  readonly degraded = true
+  readonly load = { turns: 0, waiting: 0 }
   /** Nothing is moved where it is not known what is damaged, and nothing could be put on record. */
   readonly storage = {
     compact: this.#refuse,

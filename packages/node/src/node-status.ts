@@ -13,6 +13,7 @@ import {
 import { ALP_ORIGIN, isPeer } from '@parley/link'
 import type { Trail } from '@parley/trail'
 import type { Config } from './config/load.ts'
+import type { HttpSurface } from './http/surface.ts'
 import type { NodeLink } from './link/node-link.ts'
 import type { NodeLog } from './log/log.ts'
 import type { NodeStatus } from './operations/node.ts'
@@ -23,6 +24,7 @@ export interface StatusParts {
   readonly trail: Trail
   readonly coordinator: Coordination
   readonly link: NodeLink
+  readonly http: HttpSurface
   readonly calls: CallNode
   readonly started: Ticks
 }
@@ -30,7 +32,7 @@ export interface StatusParts {
 export async function nodeStatus(
   { config, startedBy, log }: { readonly config: Config; readonly startedBy: StartedBy; readonly log: NodeLog },
   clock: Clock,
-  { trail, coordinator, link, calls, started }: StatusParts,
+  { trail, coordinator, link, http, calls, started }: StatusParts,
 ): Promise<NodeStatus> {
   const live = await liveRuns(coordinator, log)
   const storage = coordinator.storage.status()
@@ -54,6 +56,7 @@ export async function nodeStatus(
     idle_timeout_ms: startedBy === 'on-demand' ? config.values.idleTimeoutMs : 0,
     storage: { ...storage, faults: [...storage.faults] },
     link: link.status(),
+    http: http.status(),
     machine: coordinator.held ?? null,
     damage: trail.damage.map(({ code, message, runs }) => ({ code, message, runs: [...runs] })),
   }

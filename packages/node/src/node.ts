@@ -16,6 +16,10 @@ import type { Config } from './config/load.ts'
 import { storePassphrase } from './config/store-passphrase.ts'
 import { orDamagedRuns } from './damaged-runs.ts'
 import { admits, type Listener, requireListeners, requireOwnSocket } from './deployment.ts'
+import { Commits } from './http/commits.ts'
+import type { HttpMount } from './http/mount.ts'
+import { HttpSurface, httpListeners, type SurfaceBounds } from './http/surface.ts'
+import { Tokens } from './http/tokens/tokens.ts'
 import { ownerPrincipal, TurnIdentities } from './identity.ts'
 import { IdleWatch } from './idle.ts'
 import { nodeLimits, nodeTimes } from './limits.ts'
@@ -55,6 +59,9 @@ export interface NodeOptions {
   readonly plan?: typeof planHere
   /** What agents of the kind `function` can call, by name. */
   readonly functions?: Readonly<Record<string, AgentFunction>>
+  /** Further plugins of the HTTP surface, and bounds that a test cannot wait for. */
+  readonly mounts?: readonly HttpMount[]
+  readonly httpBounds?: SurfaceBounds
 }
 
 /** How a stop went: `hanging` names what did not end in time. */
@@ -100,7 +107,8 @@ export class Node {
     let machine: Machine | undefined
     try {
       const { deployment, sign, replica } = config.values
-      requireListeners(deployment, LISTENERS)
+      requireListeners(deployment, [...LISTENERS, ...httpListeners(config.values)])
+      const commits = new Commits()
       const cipher = ContentCipher.for(deployment, prepared.value.secret)
       const watched = await watchMachine(paths, clock, log)
       machine = watched
@@ -110,6 +118,7 @@ export class Node {
         now: () => clock.now(),
         ...(!sign && { signer: null }),
         ...(replica !== undefined && { replica }),
+        measured: commits.tell,
       })
       open.push(() => trail.close())
       for (const { code, message, runs } of trail.damage) log.error(message, { code, runs })
@@ -152,7 +161,12 @@ export class Node {
       })
       open.push(() => coordinator.close())
       return ok(
-        await Node.#listen({ ...options, env, bin, clock, spending, link, machine, away }, trail, coordinator, open),
+        await Node.#listen(
+          { ...options, env, bin, clock, spending, link, machine, away, commits },
+          trail,
+          coordinator,
+          open,
+        ),
       )
     } catch (thrown) {
       for (const close of open.toReversed()) await close().catch(cause => log.error('closing failed', { cause }))
@@ -169,12 +183,13 @@ export class Node {
       readonly link: NodeLink
       readonly machine: Machine
       readonly away: AwayAgents
+      readonly commits: Commits
     },
     trail: Trail,
     coordinator: Coordination,
     open: (() => Promise<void>)[],
   ): Promise<Node> {
-    const { config, log, env, clock, link, spending, machine, functions = {} } = options
+    const { config, log, env, clock, link, spending, machine, commits, functions = {}, mounts = [] } = options
     const { paths } = config
     const identities = new TurnIdentities(coordinator)
     const owner = ownerPrincipal()
@@ -188,10 +203,13 @@ export class Node {
       throw new CallError('UNAVAILABLE', 'the node is starting', { retryable: true })
     }
     const parts = { config, trail, coordinator, link, agents, programs, spending, clock, log }
+    const { users, house } = coordinator
+    const tokens = new Tokens({ file: paths.httpTokens, clock, users, house, owner, log })
     const operations = nodeOperations({
       ...parts,
       identities,
       owner,
+      tokens,
       passphrase: new AnswerPassphrase({
         hash: config.values.passphrase,
         clock,
@@ -229,12 +247,19 @@ export class Node {
       socket: paths.socket,
       started_by: options.startedBy,
     })
-    node = new Node(options, { trail, coordinator, link, calls, listening, socket, machine, started })
+    const http = new HttpSurface(config.values)
+    open.push(() => http.close())
+    // Plugins of other packages, such as ALX's, are mounted here: each with its prefix, beside those of `mounts`.
+    const plugins: readonly HttpMount[] = [...mounts]
+    const surroundings = { tokens, coordinator, calls, registry, spending, commits, clock, log, mounts: plugins }
+    await http.open(surroundings, options.httpBounds)
+    node = new Node(options, { trail, coordinator, link, http, calls, listening, socket, machine, started })
     log.info('the node is up', {
       profile: paths.profile,
       deployment: config.values.deployment,
       version: NODE_VERSION,
       started_by: options.startedBy,
+      ...(http.status()?.at && { http: http.status()?.at }),
       ...(link.on && { peers: link.listening.map(({ carrier, at }) => `${carrier} ${at}`) }),
     })
     return node
@@ -281,7 +306,7 @@ export class Node {
 
   async #takeDown(reason: string): Promise<void> {
     const { config, log } = this.#options
-    const { trail, coordinator, link, calls, listening, machine } = this.#parts
+    const { trail, coordinator, link, http, calls, listening, machine } = this.#parts
     this.#idle?.stop()
     this.#notes?.close()
     const late = Promise.withResolvers<false>()
@@ -292,7 +317,8 @@ export class Node {
       const work = run().catch(cause => log.error(`the ${name} did not close well`, { cause }))
       if ((await Promise.race([work, late.promise])) === false) hanging.push(name)
     }
-    // First, so that peers get the last answer of what is interrupted.
+    await step('http', () => http.close())
+    // Before the coordinator, so that peers get the last answer of what is interrupted.
     await step('link', () => link.close())
     await step('connections', () => farewell(calls, listening, config.paths.socket))
     await step('coordinator', () => coordinator.close())
@@ -329,7 +355,8 @@ export class Node {
   }
 
   async #busy(): Promise<boolean> {
-    if (this.#parts.calls.links.length + this.#parts.link.callers > 0) return true
+    const { calls, link, http } = this.#parts
+    if (calls.links.length + link.callers + http.requests > 0) return true
     const live = await this.#parts.coordinator.runs.list({ states: ['waiting', 'working'], limit: 1 })
     return live.length > 0
   }

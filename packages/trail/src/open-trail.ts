@@ -27,6 +27,8 @@ export interface OpenTrailOptions {
   readonly now?: () => Ticks
   /** A folder on another device for a second copy of the cold tier. It must exist: it is never created. */
   readonly replica?: string
+  /** Told of every commit of the log: its entries, and the milliseconds that writing and syncing them took. */
+  readonly measured?: (entries: number, milliseconds: number) => void
   /** Sizes of segments; for tests. */
   readonly firstSegmentBytes?: number
   readonly segmentBytes?: number
@@ -96,6 +98,7 @@ export async function openSegmentStore(profile: string, options: OpenTrailOption
       release,
       ...(options.firstSegmentBytes && { firstSegmentBytes: options.firstSegmentBytes }),
       ...(options.segmentBytes && { segmentBytes: options.segmentBytes }),
+      measured: options.measured,
     })
   } catch (cause) {
     await thread?.terminate()

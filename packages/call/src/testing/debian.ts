@@ -4,6 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
+export { selfSigned } from './certificate.ts'
+
 /** What `find` finds, if need be after the package was installed; undefined if it cannot be had. */
 export function orInstalled<T>(packageName: string, find: () => T | undefined): T | undefined {
   const found = find()

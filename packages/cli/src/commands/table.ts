@@ -83,6 +83,10 @@ const lines: readonly (string | Entry)[] = [
   ['up', 'Run the node of this profile', () => import('./node/up.ts')],
   ['down', 'Stop the node of this profile; its runs continue when it is started again', () => import('./node/down.ts')],
   ['completion', 'Print completion for a shell', () => import('./node/completion.ts')],
+  'Let programs in over HTTP',
+  ['token create', 'Make a token for a program; it is shown once', () => import('./tokens/create.ts')],
+  ['token list', 'List tokens: whose, what for, until when, last used', () => import('./tokens/list.ts')],
+  ['token revoke', 'End a token at once', () => import('./tokens/revoke.ts')],
   'For agents at work',
   ['ws status', 'Show this workspace: task, state, unread mail, what may be changed', () => import('./ws/status.ts')],
   ['ws inbox', 'Read new mail; each message is delivered once', () => import('./ws/inbox.ts')],
@@ -123,6 +127,7 @@ export const commandTable: Table = {
       summary: 'Pin agents of other people and machines, and set what each may do here',
       alone: 'peers list',
     },
+    { name: 'token', summary: 'Make, list and revoke tokens for programs that use HTTP', alone: 'token list' },
     {
       name: 'ws',
       summary: 'For an agent inside a workspace: status, inbox, checkpoint, ask, escalate, block, spend, verdict',

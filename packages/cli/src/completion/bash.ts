@@ -28,7 +28,7 @@ complete -o filenames -F _parley parley
 function branch(each: Completable): string {
   const flags = each.flags.map(([name]) => `--${name}`)
   const values = each.flags
-    .filter(([, spec]) => spec.value !== undefined)
+    .filter(([, spec]) => spec.value !== undefined && !spec.optional)
     .map(([name, spec, known]) => `        --${name}) ${reply(known, spec.complete)}; return ;;`)
   return `    '${each.name}')
       case $previous in

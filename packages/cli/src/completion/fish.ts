@@ -28,7 +28,7 @@ function linesOf({ name, flags, argument }: Completable): readonly string[] {
   const options = flags.map(([flag, spec, known]) => {
     const short = spec.short ? ` -s ${spec.short}` : ''
     const value =
-      spec.value === undefined
+      spec.value === undefined || spec.optional
         ? ''
         : spec.complete
           ? ' -r -F'

@@ -43,8 +43,8 @@ function branch({ name, flags, argument }: Completable): string {
   return `        '${name}') _arguments ${[...specs, ...words].join(' ')} ;;`
 }
 
-function flagValue({ value, complete }: FlagSpec, known: readonly string[]): string {
-  return value === undefined ? '' : `:${safe(value)}:${action(known, complete)}`
+function flagValue({ value, optional, complete }: FlagSpec, known: readonly string[]): string {
+  return value === undefined || optional ? '' : `:${safe(value)}:${action(known, complete)}`
 }
 
 function action(known: readonly string[], complete: FlagSpec['complete']): string {

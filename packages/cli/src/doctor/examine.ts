@@ -8,6 +8,7 @@ import { teamProblems } from '../team-file.ts'
 import { agents, team } from './agents.ts'
 import { type Finding, type Probes, problem } from './check.ts'
 import { deployment } from './deployment.ts'
+import { http } from './http.ts'
 import { link } from './link.ts'
 import { liveTurn } from './live.ts'
 import { leftovers, machine, node, trail, versions } from './node.ts'
@@ -48,6 +49,7 @@ export async function examine(context: Context, probes: Probes, live: boolean): 
     await trail(scene, () => lookAtRecord(paths)),
     ...(await storage(scene)),
     ...(await link(scene, lookAtLink)),
+    ...http(scene),
     leftovers(scene),
   )
   if (config.ok) {

@@ -38,6 +38,7 @@ async function underUmask(umask: string): Promise<void> {
   const under = (...args: string[]) =>
     world.start(['-c', `umask ${umask}; exec parley ${args.join(' ')}`], { program: 'sh' }).ended
   expect(await under('solve', 'x', '--yes')).toMatchObject({ code: 0 })
+  expect(await under('token', 'create', '--user', 'ci')).toMatchObject({ code: 0 })
   if (process.env.PARLEY_SOAK) expect(await under('trail', 'compact')).toMatchObject({ code: 0 })
   expect(await under('trail', 'export', 'last', '--output', 'run.parley')).toMatchObject({ code: 0 })
   const { wrong, looked } = modesOf(join(world.home, 'default'))

@@ -113,3 +113,18 @@ test('--version prints the version', async () => {
   expect(await parley(['--version'])).toEqual({ code: 0, out: '1.2.3\n', err: '' })
   expect(await parley(['--version', '--json'])).toMatchObject({ out: '{"version":"1.2.3"}\n' })
 })
+
+test('the value of a flag may be left out where it says so', async () => {
+  const http = async (...words: string[]) => {
+    const parsed = await parseCommandLine(['up', ...words], commandTable)
+    return parsed.kind === 'command' ? (parsed.input.flags as Record<string, unknown>).http : parsed.kind
+  }
+  expect(await http()).toBeUndefined()
+  expect(await http('--http')).toBe(true)
+  expect(await http('--http', '8080')).toBe(8080)
+  expect(await http('--http=8080', '--detach')).toBe(8080)
+  expect(await http('--http', '--detach')).toBe(true)
+  expect(await http('--http', 'x')).toBe('wrong')
+  expect(await http('--http=x')).toBe('wrong')
+  expect(await http('8080')).toBe('wrong')
+})

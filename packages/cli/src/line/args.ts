@@ -96,12 +96,24 @@ function tokensOf(args: readonly string[], flags: FlagTable): readonly Token[] {
     Object.entries(flags).map(([name, spec]) => [
       name,
       {
-        type: spec.value === undefined ? 'boolean' : 'string',
+        type: spec.value === undefined || spec.optional ? 'boolean' : 'string',
         ...(spec.short && { short: spec.short }),
       } as const,
     ]),
   )
-  return parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true })
+  return withOptional(tokens, flags)
+}
+
+/** A value that may be left out is the number behind its flag, if there is one. */
+function withOptional(tokens: readonly Token[], flags: FlagTable): readonly Token[] {
+  const isOpen = (token: Token | undefined) =>
+    token?.kind === 'option' && token.value === undefined && flags[token.name!]?.optional === true
+  return tokens.flatMap((token, index) => {
+    const isValue = (each: Token | undefined) => each?.kind === 'positional' && /^\d{1,9}$/.test(each.value ?? '')
+    if (isOpen(token) && isValue(tokens[index + 1])) return [{ ...token, value: tokens[index + 1]!.value }]
+    return isOpen(tokens[index - 1]) && isValue(token) ? [] : [token]
+  })
 }
 
 /** Also of a wrong line: the complaint may have to be JSON. */
@@ -138,7 +150,10 @@ function valuesOf(
           didYouMean(token.name!, Object.keys(known), '--')
       return { flags: flags as Input['flags'], failure: wrongUsage(problem, usage, near) }
     }
-    const value = spec!.value === undefined || (spec!.whole ? Number(token.value) : token.value!)
+    const value =
+      spec!.value === undefined ||
+      (spec!.optional && token.value === undefined) ||
+      (spec!.whole ? Number(token.value) : token.value!)
     flags[token.name!] = spec!.many ? [...(flags[token.name!] as readonly string[]), String(value)] : value
   }
   return { flags: flags as Input['flags'] }
@@ -148,6 +163,7 @@ function flagProblem(token: Token, spec: FlagSpec): string | undefined {
   const { rawName, value, inlineValue } = token
   const name = spec.value
   if (name === undefined) return value === undefined ? undefined : `${rawName} takes no value.`
+  if (value === undefined && spec.optional) return undefined
   if (value === undefined || value === '') return `${rawName} needs a value: ${rawName} ${name}.`
   if (!inlineValue && value.startsWith('-')) {
     return `${rawName} needs a value: ${rawName} ${name}, or ${rawName}=${value} if that is what you mean.`
@@ -189,11 +205,16 @@ function didYouMean(word: string, known: readonly string[], mark = ''): string |
 }
 
 /** `parley solve INTENT [--team FILE] …` */
+/** What stands behind a flag in help and usage. */
+export function valueText({ value, optional }: FlagSpec): string {
+  return value === undefined ? '' : optional ? ` [${value}]` : ` ${value}`
+}
+
 export function usageOf({ name, args, flags }: Pick<NamedCommand, 'name' | 'args' | 'flags'>): string {
   const words = args.map(arg => {
     const text = arg.choices ? arg.choices.join('|') : arg.name
     return arg.optional ? `[${text}]` : text
   })
-  const options = Object.entries(flags).map(([flag, { value }]) => `[--${flag}${value ? ` ${value}` : ''}]`)
+  const options = Object.entries(flags).map(([flag, spec]) => `[--${flag}${valueText(spec)}]`)
   return ['parley', name, ...words, ...options].join(' ')
 }

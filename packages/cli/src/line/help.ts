@@ -3,7 +3,7 @@ import { type FlagTable, GLOBAL_FLAGS, type Group, loaded, type NamedCommand, ty
 import { EXIT_MEANINGS } from '../exit.ts'
 import { grid } from '../render/grid.ts'
 import { hanging, wrap, wrapLines } from '../render/text.ts'
-import { usageOf } from './args.ts'
+import { usageOf, valueText } from './args.ts'
 import { firstWords, secondWords } from './words.ts'
 
 export async function helpText(topic: string | undefined, table: Table, width: number): Promise<string> {
@@ -94,9 +94,8 @@ function flagLines(flags: FlagTable, width: number): readonly string[] {
   return pairs(
     Object.entries(flags).map(([name, spec]) => {
       const short = spec.short ? `-${spec.short}, ` : ''
-      const value = spec.value ? ` ${spec.value}` : ''
       const choices = spec.choices ? `: ${spec.choices.join(', ')}` : ''
-      return [`${short}--${name}${value}`, `${spec.summary}${choices}`] as const
+      return [`${short}--${name}${valueText(spec)}`, `${spec.summary}${choices}`] as const
     }),
     width,
   )

@@ -24,6 +24,8 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set<NodePath>([
   '/peers/allow',
   '/peers/accept',
   '/peers/dismiss',
+  '/tokens/create',
+  '/tokens/revoke',
   '/link/rotate-key',
   '/trail/rotate-key',
   '/trail/import',

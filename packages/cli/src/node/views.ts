@@ -37,6 +37,7 @@ export type SalvageView = Output<'/workspaces/salvage'>['salvage']
 export type ProofView = Output<'/trail/proof'>
 export type AgentView = Output<'/agents/list'>['agents'][number]
 export type IdentityView = Output<'/link/identity'>
+export type TokenView = Output<'/tokens/list'>['tokens'][number]
 export type PeerView = Output<'/peers/list'>['peers'][number]
 export type PendingView = Output<'/peers/pending'>['pending'][number]
 /** What comes of asking a peer: its session, its text as it comes, and at the end the answer. */

@@ -21,6 +21,8 @@ export interface Here {
   readonly at_work: readonly RunSummaryView[]
   readonly last: RunSummaryView | null
   readonly machine: MachineView | null
+  /** Where the HTTP surface is, or why it is not open; where it is switched on. */
+  readonly http?: string
 }
 
 export function hereLines(here: Here, drawing: Drawing): readonly string[] {
@@ -42,6 +44,7 @@ export function hereLines(here: Here, drawing: Drawing): readonly string[] {
     ),
     ...part('Last', last ? runsTable([last], drawing) : []),
     ...(waiting.length + at_work.length === 0 ? [...wrap(quietText(here), width), ''] : []),
+    ...(here.http === undefined ? [] : [...wrap(`HTTP: ${oneLine(here.http)}`, width), '']),
     paint('strong', 'Next'),
     ...nextSteps(here).flatMap(([line, what]) => [`  ${line}`, `      ${paint('quiet', cut(what, width - 6))}`]),
   ]

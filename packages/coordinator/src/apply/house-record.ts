@@ -1,5 +1,5 @@
-// What people did with results outside their runs, which are over: recorded in the house under their name, before it is
-// done (W-HWY-17). Mail of a person to the house's root, in JSON of ours.
+// What people did outside of runs (with results of runs that are over, with tokens of the HTTP surface): recorded in
+// the house under their name, before it is done (W-HWY-17). Mail of a person to the house's root, in JSON of ours.
 import {
   compile,
   type ObjectId,
@@ -59,6 +59,17 @@ const RecordSchema = Type.Union([
     refs: Type.Array(Type.Object({ ref: Text, commit: Text })),
     folder: Type.Boolean(),
   }),
+  /** A token of the HTTP surface was made, revoked, or used on a day for the first time. Its secret is nowhere. */
+  Type.Object({
+    parley: Type.Literal('token'),
+    act: Type.Enum(['created', 'revoked', 'used']),
+    token: Text,
+    /** Whose it is. */
+    user: Text,
+    name: Type.Optional(Text),
+    scopes: Type.Optional(Type.Array(Text)),
+    expires: Type.Optional(Text),
+  }),
 ])
 const record = compile(RecordSchema)
 export const step = compile(StepSchema)
@@ -102,7 +113,7 @@ export class HouseRecords {
 
   /** The applications of a run, the oldest first; without one, those of all runs. */
   async applications(run?: RunId): Promise<readonly Application[]> {
-    const all = (await this.#all()).filter(each => run === undefined || each.run === run)
+    const all = (await this.#all()).filter(each => run === undefined || ('run' in each && each.run === run))
     const failed = new Set(all.flatMap(each => (each.parley === 'step_failed' ? [each.id] : [])))
     const steps = all.filter((each): each is Done & Written => 'from' in each && !failed.has(each.id))
     return steps

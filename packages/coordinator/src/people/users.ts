@@ -36,6 +36,11 @@ export class Users {
     }))
   }
 
+  /** As the record says it; undefined for somebody who is not known. */
+  stateOf(user: string): UserView['state'] | undefined {
+    return this.#users.stateOf(user)
+  }
+
   /** A person that the authentication boundary has accepted; known from then on. */
   async accept(principal: Principal, method: string): Promise<Result<void>> {
     const users = this.#users

@@ -44,6 +44,11 @@ export class RunDrivers {
     this.#turns = new Semaphore(host.turns ?? coordinatorDefaults.turns)
   }
 
+  /** Turns at work over all runs, and those that wait for a free place. */
+  get load(): { readonly turns: number; readonly waiting: number } {
+    return { turns: this.#turns.held, waiting: this.#turns.waiting }
+  }
+
   async resumeAll(): Promise<void> {
     const { runtime, homes } = this.#host
     // All names that are taken first: one run's agents must not get those of another's.

@@ -10,6 +10,14 @@ export class Semaphore {
     this.#limit = limit
   }
 
+  get held(): number {
+    return this.#held
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   /** Resolves to the release, or to undefined if the signal fires first. */
   async acquire(signal: AbortSignal): Promise<(() => void) | undefined> {
     if (signal.aborted) return undefined

@@ -166,6 +166,8 @@ const DEFAULTS = [
   'trusted_keys null, trail.compact "1m", trail.warm "30d", trail.cold "forever", trail.replica null, trail.sign "true"',
   'service.alp "true", network.host null, alp.tcp_port null, alp.call_port null, alp.agent null, alp.project null',
   'alp.approval "auto", budget.daily_usd null, public_bio null',
+  'http.on "false", http.host "127.0.0.1", http.port 7424, http.names null, http.origins null',
+  'http.tls_cert null, http.tls_key null, http.tls_client_ca null',
   'notify.bell "false", notify.terminal "off", notify.desktop "false", gates null, gates.confirm null',
 ].flatMap(row => row.split(', '))
 
@@ -176,6 +178,14 @@ describe('values', () => {
       turns: 8,
       runs: 64,
       logLevel: 'info',
+      httpHost: '127.0.0.1',
+      httpNames: [],
+      httpOn: false,
+      httpOrigins: [],
+      httpPort: 7424,
+      httpTlsCert: undefined,
+      httpTlsClientCa: undefined,
+      httpTlsKey: undefined,
       idleTimeoutMs: 600_000,
       defaultAgent: undefined,
       deployment: 'single-runtime',
@@ -315,5 +325,25 @@ describe('a schema for editors', () => {
     expect(schema.problems(parse(FULL))).toEqual([])
     for (const wrong of ['turns: 0', 'logg: 1', 'idle_timeout: 5', 'agents: { a: { comand: [x] } }'])
       expect(schema.is(parse(wrong)), wrong).toBe(false)
+  })
+})
+
+describe('http', () => {
+  test.each([
+    ['http-host', 'example.com'],
+    ['http-host', '127.0.0.1:80'],
+    ['http-port', '65536'],
+    ['http-names', 'http://a.example'],
+    ['http-names', 'a.example:0'],
+    ['http-origins', '*'],
+    ['http-origins', 'https://a.example/'],
+    ['http-origins', 'https://a.example:443'],
+    ['http-origins', 'null'],
+    ['http-tls-key', 'key.pem'],
+  ])('--%s %s is refused', (flag, value) => {
+    expect(load(undefined, { flags: { [flag]: value } }).result).toMatchObject({
+      ok: false,
+      error: { code: 'invalid_config' },
+    })
   })
 })

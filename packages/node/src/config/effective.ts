@@ -20,6 +20,11 @@ export function effectiveValues(config: Config, env: Environment): Readonly<Reco
     'alp.call_port': 'off',
     'alp.agent': agent ?? 'none',
     'alp.project': join(paths.folder, 'desk'),
+    'http.names': 'its own address',
+    'http.origins': 'none',
+    'http.tls_cert': 'none',
+    'http.tls_key': 'none',
+    'http.tls_client_ca': 'clients need no certificate',
     default_agent:
       agent ??
       (here.length === 0 ? 'none: no preset is installed' : `none: several are installed (${here.join(', ')})`),

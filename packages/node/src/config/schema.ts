@@ -32,6 +32,7 @@ const SECTIONS: Readonly<Record<string, { readonly title: string; readonly descr
   service: { title: 'Services', description: 'What the node offers to others.' },
   network: { title: 'Network', description: 'Where this machine can be reached.' },
   alp: { title: 'ALP', description: 'How peers reach this profile, and who answers them; docs/guide/alp.md.' },
+  http: { title: 'HTTP', description: 'The HTTP surface of the node; docs/guide/http.md.' },
   notify: { title: 'Notifications', description: 'How you learn that something waits or has ended.' },
   budget: { title: 'Budget', description: 'What the profile may spend; docs/guide/budgets.md.' },
 }

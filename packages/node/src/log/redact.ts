@@ -40,6 +40,8 @@ function describeError(error: Error, levels: number): unknown {
 const credentials: readonly (readonly [RegExp, string])[] = [
   // A turn's token: run, workspace and epoch are no secret, the rest is.
   [/\b(pws\.[\w-]{1,80}\.[\w-]{1,80}\.\d{1,9}\.)[\w-]+/g, `$1${REDACTED}`],
+  // A token of the HTTP surface: its id is no secret.
+  [/\b(parley_[a-z2-7]{12}_)[\w-]{8,}/g, `$1${REDACTED}`],
   [/\b(Bearer|Basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${REDACTED}`],
   [/\b(sk-|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AIza)[\w-]{8,}/g, `$1${REDACTED}`],
   [/\b((?:[A-Z0-9]+_)*(?:TOKEN|SECRET|PASSWORD|API_KEY))=[^\s"',;]+/g, `$1=${REDACTED}`],

@@ -106,6 +106,7 @@ describe('/workspaces, and who may call what', () => {
       solve: 'start',
       tasks: 'follow list',
       trail: 'compact export heads import keys pack proof query restore rotate-key snapshot tiers verify watch',
+      tokens: 'create list revoke',
       users: 'change list',
       workspaces:
         'ask block checkpoint escalate inbox left migrate resume salvage spend status suspend verdict waiting',

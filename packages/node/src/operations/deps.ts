@@ -5,6 +5,7 @@ import type { Trail } from '@parley/trail'
 import type { AgentDirectory } from '../agents/directory.ts'
 import type { Surroundings } from '../agents/preflight.ts'
 import type { Config } from '../config/load.ts'
+import type { Tokens } from '../http/tokens/tokens.ts'
 import type { TurnIdentities } from '../identity.ts'
 import type { NodeLink } from '../link/node-link.ts'
 import type { NodeLog } from '../log/log.ts'
@@ -22,6 +23,7 @@ export interface OperationDeps {
   readonly agents: AgentDirectory
   /** Where programs are looked for, on the node's own path if a caller does not say, and who is pinned. */
   readonly programs: Surroundings
+  readonly tokens: Pick<Tokens, 'list' | 'create' | 'revoke'>
   readonly spending: Pick<Spending, 'mayStart' | 'today'>
   readonly clock: Clock
   readonly owner: Principal

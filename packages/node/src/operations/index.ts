@@ -10,6 +10,7 @@ import { nodeService } from './node.ts'
 import { peerService } from './peers.ts'
 import { resultService } from './results.ts'
 import { runService } from './runs.ts'
+import { tokenService } from './tokens.ts'
 import { trailFileService } from './trail/file.ts'
 import { trailKeyService } from './trail/keys.ts'
 import { trailStorageService } from './trail/storage.ts'
@@ -27,6 +28,7 @@ export function nodeOperations(deps: OperationDeps) {
     ...highwayService(deps),
     ...movingWorkService(deps),
     ...userService(deps),
+    ...tokenService(deps),
     ...trailService(deps),
     ...trailFileService(deps),
     ...trailKeyService(deps),

@@ -54,6 +54,15 @@ export const NodeStatusSchema = object({
     }),
     Type.Null(),
   ]),
+  /** The HTTP surface; null where it is switched off. */
+  http: orNull(
+    object({
+      at: orNull(Type.String(), 'Its address; null where it could not be opened'),
+      problem: orNull(object({ code: Type.String(), message: Type.String() }), 'Why it is not open'),
+      requests: count('In progress'),
+      streams: count('Among them'),
+    }),
+  ),
   /** What holds all work up; null while the machine is sound. */
   machine: orNull(MachineViewSchema),
   /** What was found wrong with the trail when it was opened. */

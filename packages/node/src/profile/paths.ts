@@ -36,6 +36,8 @@ export interface ProfilePaths {
   readonly secret: string
   /** The tokens of turns at work. */
   readonly tokens: string
+  /** Hashes of the tokens for the HTTP surface. */
+  readonly httpTokens: string
   /** Room for the day when the disk is full. */
   readonly reserve: string
 }
@@ -71,6 +73,7 @@ export function profilePaths(profile: string, home: string, env: Environment = p
     log: join(folder, 'logs', 'node.log'),
     secret: join(folder, 'secret'),
     tokens: join(folder, 'tokens'),
+    httpTokens: join(folder, 'http-tokens.json'),
     reserve: join(folder, 'reserve'),
   })
 }

@@ -106,8 +106,8 @@ export async function writeBundle(dist: string, programs = PROGRAMS): Promise<vo
     cwd: root,
     input: Object.fromEntries([...large, ...parts]),
     platform: 'node',
-    // It loads a binary from beside itself.
-    external: /^sodium-native/,
+    // They load a binary, or pages, from beside themselves.
+    external: /^(?:sodium-native|fastify$|@fastify\/|prom-client$)/,
     resolve: { conditionNames: ['parley-source', 'node', 'import', 'default'] },
     logLevel: 'silent',
   })

@@ -224,8 +224,32 @@ export class ScriptedCoordinator implements Coordination {
       this.methods.push(method)
       return ok(undefined)
     },
-    change: async (user, act) => this.#did({ user, ...act }),
+    change: async (user, act) => {
+      if (act.act !== 'grant' && act.act !== 'revoke')
+        this.states.set(user, act.act === 'block' ? 'blocked' : act.act === 'suspend' ? 'suspended' : 'active')
+      return this.#did({ user, ...act })
+    },
+    admit: async ({ id }, method) => {
+      if (!this.accepted.has(id)) this.methods.push(method)
+      this.accepted.add(id)
+      const state = this.states.get(id) ?? 'active'
+      if (state !== 'active') return err(new ParleyError('permission_denied', `${id} may not start runs: ${state}.`))
+      return ok({ approves: false })
+    },
+    stateOf: user => (this.accepted.has(user) ? (this.states.get(user) ?? 'active') : undefined),
   }
+  readonly states = new Map<string, ReturnType<Coordination['users']['stateOf']>>()
+
+  /** What people did outside of runs. */
+  readonly housed: { readonly by: string; readonly said: Parameters<Coordination['house']['write']>[1] }[] = []
+  readonly house: Coordination['house'] = {
+    write: async (by, said) => {
+      this.housed.push({ by, said })
+      return ok(undefined)
+    },
+  }
+  readonly load = { turns: 0, waiting: 0 }
+  degraded = false
 
   readonly records: Coordination['records'] = {
     storedRun: async run => noRun(run),

@@ -5,7 +5,7 @@ import { commandKind } from '@parley/agents'
 import { type Client, connectClient, connectUnix } from '@parley/call'
 import { type Clock, unwrap } from '@parley/core'
 import { onTestFinished } from 'vitest'
-import { Node } from '../node.ts'
+import { Node, type NodeOptions } from '../node.ts'
 import type { NodeOperations } from '../operations/index.ts'
 import type { Environment } from '../profile/paths.ts'
 import type { StartedBy } from '../reach/node-file.ts'
@@ -21,6 +21,7 @@ export interface StartOptions {
   readonly presets?: Readonly<Record<string, string>>
   /** Added to the node's environment. */
   readonly env?: Environment
+  readonly http?: Pick<NodeOptions, 'mounts' | 'httpBounds'>
 }
 
 export interface Started {
@@ -44,6 +45,7 @@ export async function startedNode(options: StartOptions = {}): Promise<Started> 
       startedBy,
       env: { ...place.env, PATH: withPresets(place, presets), ...options.env },
       ...(clock && { clock }),
+      ...options.http,
       conduct: async given => {
         coordinator = new ScriptedCoordinator(given)
         return coordinator

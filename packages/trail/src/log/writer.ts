@@ -22,7 +22,7 @@ interface Segment {
   readonly capacity: number
 }
 
-interface LogWriterOptions {
+export interface LogWriterOptions {
   readonly files: Files
   readonly opened: OpenedLog
   readonly trail: string
@@ -30,6 +30,8 @@ interface LogWriterOptions {
   readonly committed: (point: LogPoint, objects: readonly FramedObject[], frameAt: number) => void
   /** The newest entry of each run; what does not follow it is refused. */
   readonly runs: RunHeads
+  /** Told of every commit: its entries, and the milliseconds that writing and syncing took. */
+  readonly measured?: ((entries: number, milliseconds: number) => void) | undefined
   /** Called when a segment is finished, with the last point in it and the heads of all runs that have entries in it. */
   readonly sealed: (point: LogPoint, heads: readonly RunHead[]) => void
   readonly firstSegmentBytes?: number
@@ -181,6 +183,8 @@ export class LogWriter {
 
   async #commit(group: Group): Promise<ParleyError | undefined> {
     const frame = this.#frame + 1
+    const { measured } = this.#options
+    const began = measured && performance.now()
     try {
       if (group.before.length > 0) await Promise.all(group.before)
       try {
@@ -199,6 +203,7 @@ export class LogWriter {
     const { point } = this
     this.#runs.committed(group.entries, point.segment)
     this.#options.committed(point, group.objects, point.end - group.frameBytes)
+    if (began !== undefined) measured!(group.entries.length, performance.now() - began)
     return undefined
   }
 

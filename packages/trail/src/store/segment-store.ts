@@ -18,7 +18,7 @@ import { type OpenedLog, openLog } from '../log/open.ts'
 import { pause } from '../log/pause.ts'
 import { SegmentReader } from '../log/reader.ts'
 import { RunHeads } from '../log/run-heads.ts'
-import { LogWriter } from '../log/writer.ts'
+import { LogWriter, type LogWriterOptions } from '../log/writer.ts'
 import { HeadFiles } from './heads.ts'
 import { KnownHeads } from './known-heads.ts'
 import { type LostArchive, lostArchives } from './lost-archives.ts'
@@ -45,6 +45,7 @@ export interface SegmentStoreOptions {
   readonly newTrail: () => string
   readonly firstSegmentBytes?: number
   readonly segmentBytes?: number
+  readonly measured?: LogWriterOptions['measured']
   readonly replica?: ReplicaOptions
   /** How archives are compressed; in the thread pool unless told otherwise. */
   readonly squeeze?: Squeeze
@@ -125,6 +126,7 @@ export class SegmentStore implements TrailStore {
       },
       ...(options.firstSegmentBytes && { firstSegmentBytes: options.firstSegmentBytes }),
       ...(options.segmentBytes && { segmentBytes: options.segmentBytes }),
+      measured: options.measured,
     })
     const copies: ColdCopies = { files, archives: this.#archives, replica, squeeze }
     const leftovers = new Leftovers({

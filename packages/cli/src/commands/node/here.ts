@@ -60,13 +60,22 @@ async function interruptedHere({ global, env }: Context): Promise<readonly strin
   return paths.ok ? interruptedRuns(paths.value.folder) : []
 }
 
-async function look(api: NodeClient, folder: string): Promise<Pick<Here, 'waiting' | 'at_work' | 'last' | 'machine'>> {
-  const [{ gates }, { runs: at_work }, { machine }] = await Promise.all([
+async function look(
+  api: NodeClient,
+  folder: string,
+): Promise<Pick<Here, 'waiting' | 'at_work' | 'last' | 'machine' | 'http'>> {
+  const [{ gates }, { runs: at_work }, { machine, http }] = await Promise.all([
     api.gates.list({}),
     api.runs.list({ states: ['waiting', 'working'], limit: cliLimits.runs }),
     api.node.status({}),
   ])
   // Finished runs have to be read: only where nothing else is to be shown.
   const last = at_work.length > 0 ? undefined : (await api.runs.list({ limit: 1, folder })).runs[0]
-  return { waiting: gates, at_work, last: last ?? null, machine }
+  return {
+    waiting: gates,
+    at_work,
+    last: last ?? null,
+    machine,
+    ...(http && { http: http.at ?? http.problem!.message }),
+  }
 }

@@ -12,11 +12,18 @@ export default command({
   flags: {
     detach: { summary: 'Run it in the background; `parley down` stops it' },
     turns: { value: 'N', whole: true, summary: 'The most turns at once, over all runs' },
+    http: {
+      value: 'PORT',
+      whole: true,
+      optional: true,
+      summary: 'Open the HTTP surface, on this port (default: http.port of config.yaml, or 7424)',
+    },
     'log-level': { value: 'LEVEL', choices: ['debug', 'info', 'warn', 'error', 'silent'], summary: 'What is logged' },
   },
   examples: [
     ['parley up', 'in the foreground, with its log'],
     ['parley up --detach --profile work', 'in the background, for another profile'],
+    ['parley up --http 8080', 'with its HTTP surface on port 8080 of this machine'],
   ],
   async run(context, { flags }) {
     const { env, global } = context
@@ -24,12 +31,18 @@ export default command({
       const variables = {
         ...(flags.turns !== undefined && { PARLEY_TURNS: String(flags.turns) }),
         ...(flags['log-level'] !== undefined && { PARLEY_LOG_LEVEL: flags['log-level'] }),
+        ...(flags.http !== undefined && { PARLEY_HTTP_ON: 'true' }),
+        ...(typeof flags.http === 'number' && { PARLEY_HTTP_PORT: String(flags.http) }),
       }
       const api = await context.connect({ lasting: true, create: true, env: variables })
       const status = await api.node.status({})
       print(context, status, () => [
         `The node of profile '${status.profile}' is up: process ${status.pid}, ${status.socket}`,
+        ...(status.http?.at ? [`HTTP: ${status.http.at}`] : []),
       ])
+      if (status.http?.problem) remark(context, status.http.problem.message)
+      else if (flags.http !== undefined && !status.http)
+        remark(context, 'It was already running without HTTP. To open it: parley down, then this again.')
       if (status.idle_timeout_ms > 0)
         remark(
           context,
@@ -42,6 +55,8 @@ export default command({
       profile: global.profile,
       turns: flags.turns === undefined ? undefined : String(flags.turns),
       'log-level': flags['log-level'],
+      'http-on': flags.http === undefined ? undefined : 'true',
+      'http-port': typeof flags.http === 'number' ? String(flags.http) : undefined,
     }
     const config = loadConfig({ flags: nodeFlags, env })
     if (!config.ok) throw config.error
