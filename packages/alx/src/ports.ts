@@ -17,7 +17,7 @@ import type {
   SolveArtifact,
   SolveIntentShape,
 } from '@alx/protocol'
-import type { Principal, Result as CoreResult, RunId, TurnContextPart } from '@parley/core'
+import type { Result as CoreResult, Principal, RunId, TurnContextPart } from '@parley/core'
 
 /** What is asked, without `meta`, which must not influence a selection (ALX-SOLVE-01). */
 export interface SelectionRequest {
@@ -93,11 +93,7 @@ export interface KnowledgeService {
   /** ALX-KB-14; `kbHash` has its form. */
   read(kbHash: string, reader: Principal): Promise<Result<Body<KbRecord>>>
   verify(input: KbVerifyInput): Promise<Result<Body<KbVerification>>>
-  lineage(
-    kbHash: string,
-    direction: 'ancestors' | 'descendants',
-    reader: Principal,
-  ): Promise<Result<Body<KbLineage>>>
+  lineage(kbHash: string, direction: 'ancestors' | 'descendants', reader: Principal): Promise<Result<Body<KbLineage>>>
   /** ALX-SETTLE-07. `isNew` decides between 201 and 200 and is not sent. */
   settle(
     input: SettlementInput,
