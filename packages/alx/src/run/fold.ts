@@ -72,8 +72,10 @@ export class RunFold {
     return this.run.facts.attempts[this.attempt]
   }
 
-  hasAsked(approval: string): boolean {
-    return this.#approvals.known.has(approval)
+  /** Whether there was such an approval and it waits no more. */
+  hasDecided(approval: string): boolean {
+    const { known, pending } = this.#approvals
+    return known.has(approval) && !pending.some(({ id }) => id === approval)
   }
 
   apply(entry: RunEntry): void {

@@ -23,7 +23,7 @@ export interface RunsOptions {
   readonly protocol: ProtocolInfo
   readonly hash?: HashFn | undefined
   /** Before the end of a run is told to anybody. */
-  readonly atEnd: (live: LiveRun) => Promise<void>
+  readonly atEnd: (live: LiveRun, end: RunEnd) => Promise<void>
   /** What keeps a run from being followed. */
   readonly onFault: (live: LiveRun, cause: ParleyError) => void
 }
@@ -159,7 +159,7 @@ export class Runs {
 
   async #ended(live: LiveRun, end: RunEnd): Promise<void> {
     live.fold.end(end)
-    await this.#options.atEnd(live)
+    await this.#options.atEnd(live, end)
   }
 
   #keep(live: LiveRun): void {
@@ -174,9 +174,4 @@ function stopped(): ParleyError {
   return new ParleyError('unavailable', 'The server is stopping; read the run again when it is up.', {
     retryable: true,
   })
-}
-
-/** What a refusal of the trail or of the coordinator is to a reader. */
-export function isAway({ code, retryable }: ParleyError): boolean {
-  return retryable || code === 'unavailable'
 }

@@ -1,13 +1,9 @@
 // The answer about a run in whatever state it is (ALX-SOLVE-04, -09): made of its fold alone, but for what was learned.
 import { ERRORS, type ErrorCode, type LearningInfo, type ProtocolError } from '@alx/protocol'
+import type { SolveFacts } from '../run/facts.ts'
 import type { RunFold } from '../run/fold.ts'
 import { shownStep } from '../run/steps.ts'
-
-export interface Answer {
-  readonly status: number
-  /** Without the base envelope. With `error` the answer is not `ok`, whoever made it (WG-08). */
-  readonly body: Readonly<Record<string, unknown>> & { readonly error?: ProtocolError }
-}
+import type { Answer } from './answer.ts'
 
 export interface ResponseParts {
   readonly learning: LearningInfo | null
@@ -79,7 +75,7 @@ function aliasesOf(
   }
 }
 
-export function reasonOf({ refusal, attempts, forced }: RunFold['run']['facts']): string {
+export function reasonOf({ refusal, attempts, forced }: Pick<SolveFacts, 'refusal' | 'attempts' | 'forced'>): string {
   if (refusal) return refusal.message
   const [first] = attempts
   if (!first) return 'Nothing was selected.'

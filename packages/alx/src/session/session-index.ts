@@ -89,7 +89,7 @@ export class SessionIndex {
   }
 
   addRecord({ at: position, type, by, timestamp: at, body }: LibraryRecord): void {
-    const { sessionId, forkedSessionId, intent } = body as SessionRecordBody
+    const { sessionId, forkedSessionId, intent } = body as unknown as SessionRecordBody
     const session = this.#sessions.get(sessionId)
     if (type === 'session.reset') session?.items.push({ kind: 'reset', at, position })
     if (type !== 'session.fork' || forkedSessionId === undefined) return
