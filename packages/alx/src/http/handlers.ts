@@ -35,6 +35,8 @@ export interface Streamed {
   readonly after: number
   /** Of a solve: what the last frame says. */
   readonly last?: () => Answer
+  /** It has nothing but the last frame (ALX-SOLVE-15). */
+  readonly replayed?: boolean
 }
 
 export type Handler = (server: AlxServer, asked: Asked) => Promise<Answer | Streamed>
@@ -50,8 +52,7 @@ export const HANDLERS: Readonly<Record<RouteName, Handler>> = {
     if (!isSolved(solved)) return solved
     const { live, replayed } = solved
     if (!stream) return server.settled(solved)
-    // A replay has no events of its own (ALX-SOLVE-15).
-    return { live, after: replayed ? Number.MAX_SAFE_INTEGER : 0, last: () => server.answer(live, replayed) }
+    return { live, after: 0, replayed, last: () => server.answer(live, replayed) }
   },
 
   async run(server, { caller, params: { executionId = '' } }) {
@@ -127,7 +128,7 @@ export const HANDLERS: Readonly<Record<RouteName, Handler>> = {
 }
 
 function answered<T extends object>(made: Result<T>, status: (body: T) => number = () => 200): Answer {
-  return made.ok ? { status: status(made.value), body: { ...made.value } } : refused(made.error)
+  return made.ok ? { status: status(made.value), body: made.value as unknown as Answer['body'] } : refused(made.error)
 }
 
 function pageOf({ limit, cursor }: Asked['query']) {

@@ -94,12 +94,11 @@ export const alxPlugin: FastifyPluginAsync<AlxPluginOptions> = async (fastify, {
       : parse(body)
   }
 
-  const stream = (request: FastifyRequest, reply: FastifyReply, { live, after, last }: Streamed) => {
+  const stream = (request: FastifyRequest, reply: FastifyReply, { last, ...streamed }: Streamed) => {
     const exchange = exchangeFor(request)
     reply.hijack()
     streams.open({
-      live,
-      after,
+      ...streamed,
       response: reply.raw,
       headers: commonHeaders(exchange),
       ...(last && {

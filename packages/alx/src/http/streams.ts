@@ -16,6 +16,8 @@ export interface StreamOptions {
    * goes on behind an approval.
    */
   readonly last?: () => string
+  /** It has nothing but the last frame. */
+  readonly replayed?: boolean
 }
 
 /** Half of the longest silence: whoever is asked so often is never silent for longer. */
@@ -41,14 +43,14 @@ export class Streams {
   }
 
   open(options: StreamOptions): void {
-    const stream = new Stream(options, this.#millis(), () => {
+    const stream = new Stream(options, this.#millis, () => {
       this.#open.delete(stream)
       if (this.#open.size > 0) return
       this.#ticking?.()
       this.#ticking = undefined
     })
     this.#open.add(stream)
-    stream.begin(this.#now(), this.#millis())
+    stream.begin(this.#now())
     if (this.#open.size > 0) this.#tick()
   }
 
@@ -62,20 +64,19 @@ export class Streams {
       TICK,
       () => {
         this.#ticking = undefined
-        for (const stream of [...this.#open]) stream.tick(this.#now(), this.#millis())
+        for (const stream of [...this.#open]) stream.tick(this.#now())
         if (this.#open.size > 0) this.#tick()
       },
       { background: true },
     )
   }
 
-  #millis(): number {
-    return this.#clock.now() / ticksPerMillisecond
-  }
+  readonly #millis = (): number => this.#clock.now() / ticksPerMillisecond
 }
 
 class Stream {
   readonly #options: StreamOptions
+  readonly #millis: () => number
   readonly #done: () => void
   /** Index of the next event. */
   #next: number
@@ -85,15 +86,16 @@ class Stream {
   #written: number
   #off: () => void = () => undefined
 
-  constructor(options: StreamOptions, now: number, done: () => void) {
+  constructor(options: StreamOptions, millis: () => number, done: () => void) {
     this.#options = options
+    this.#millis = millis
     this.#done = done
     this.#next = options.after
-    this.#written = now
+    this.#written = millis()
   }
 
-  begin(now: string, at: number): void {
-    const { response, headers, live } = this.#options
+  begin(now: string): void {
+    const { response, headers, live, last, replayed = false } = this.#options
     response.on('close', () => this.#leave())
     response.on('error', () => this.#leave())
     response.on('drain', () => {
@@ -102,17 +104,20 @@ class Stream {
     })
     response.writeHead(200, { ...headers, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
     response.flushHeaders()
-    this.#off = live.onChange(() => {
-      this.#written = at
-      this.#pump()
-    })
+    if (last && replayed) {
+      response.write(last())
+      this.end()
+      return
+    }
+    this.#off = live.onChange(() => this.#pump())
     this.#pump()
-    this.tick(now, at)
+    this.tick(now)
   }
 
-  tick(now: string, at: number): void {
+  tick(now: string): void {
     const { live, response } = this.#options
     if (this.#ended) return
+    const at = this.#millis()
     if (this.#blocked) {
       if (at - this.#written >= alxLimits.stallMs || response.writableLength > alxLimits.streamBytes) response.destroy()
       return
@@ -142,6 +147,7 @@ class Stream {
       if (frame === undefined) break
       const { type } = live.fold.events[this.#next]!
       this.#next++
+      this.#written = this.#millis()
       this.#blocked = !response.write(frame)
       if (type === 'run.completed' || type === 'run.failed' || (last && type === 'approval.required')) {
         if (last) response.write(last())
