@@ -85,6 +85,7 @@ export class Fixture {
           ? functionAdapter(name, this.#script(agent.command[1] ?? name))
           : commandKind.adapter(name, agent, host)
       },
+      worksWithoutFolder: agent => agent.command === undefined || (agent.command as string[])[0] === 'scripted',
       ...(this.abandon && { abandon: this.abandon }),
       ...(this.machine && { machine: this.machine }),
       ...(this.runs !== undefined && { runs: this.runs }),
@@ -137,7 +138,8 @@ export class Fixture {
   }
 
   trySolve(yaml: string, options: SolveOptions): Promise<Result<{ readonly run: RunId }>> {
-    const { intent = 'Do it.', approved = true, project = this.project, ...rest } = options
+    const { intent = 'Do it.', approved = true, ...rest } = options
+    const project = 'project' in options ? options.project : this.project
     const all = { intent, principal: alice, origin: 'test', ...rest }
     return this.coordinator.start(all, { ...all, team: unwrap(readTeam(yaml)), project, approved })
   }

@@ -63,7 +63,7 @@ export class ScriptedCoordinator implements Coordination {
       run,
       intent: request.intent,
       team: setup.team.name,
-      project: setup.project,
+      project: setup.project ?? '',
       principal: request.principal.id,
       state: 'working',
       started: '2026-01-01T00:00:00.000000Z',
