@@ -3,6 +3,7 @@ import type {
   AgentAdapter,
   Clock,
   IdSource,
+  Library,
   Principal,
   Result,
   RunEnd,
@@ -66,6 +67,8 @@ export interface CoordinatorOptions {
   readonly gates?: TeamGates
   /** What happens by itself to the record of runs that are over; nothing by default. */
   readonly storage?: StoragePolicy
+  /** Entries of a library run before another one takes over. */
+  readonly libraryEntries?: number
   /** Asked at the opening about every run that is not over. A reason ends the run before any turn of it starts. */
   readonly abandon?: (run: StoredRun) => string | undefined
   readonly log?: Log
@@ -161,6 +164,8 @@ export interface Coordination {
   readonly applies: Pick<Applies, 'apply' | 'undo' | 'list'>
   readonly cleaning: Part<Cleaning>
   readonly users: Omit<Part<Users>, 'admit'>
+  /** What outlives single runs: Knowledge Blocks, feedback, forks and resets of sessions, settlements. */
+  readonly library: Library
   /** The storage of runs that are over: what is done about it by itself, and on request. */
   readonly storage: StorageKeeper
   /** What holds everything up: a fault of the machine. Undefined while it is sound. */

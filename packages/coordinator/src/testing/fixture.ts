@@ -45,6 +45,8 @@ export class Fixture {
   machine: Machine | undefined
   /** Runs of one principal at once. */
   runs: number | undefined
+  /** Entries of a library run. */
+  libraryEntries: number | undefined
   /** The trail's, where a test wants to see them fail. */
   disks: ReturnType<typeof memoryDisks> | undefined
 
@@ -57,7 +59,7 @@ export class Fixture {
 
   static async open(
     scripts: Scripts = {},
-    parts: Partial<Pick<Fixture, 'machine' | 'disks' | 'runs'>> = {},
+    parts: Partial<Pick<Fixture, 'machine' | 'disks' | 'runs' | 'libraryEntries'>> = {},
   ): Promise<Fixture> {
     const fixture = new Fixture(scripts)
     Object.assign(fixture, parts)
@@ -89,6 +91,7 @@ export class Fixture {
       ...(this.abandon && { abandon: this.abandon }),
       ...(this.machine && { machine: this.machine }),
       ...(this.runs !== undefined && { runs: this.runs }),
+      ...(this.libraryEntries !== undefined && { libraryEntries: this.libraryEntries }),
       log: (level, message) => this.logged.push(`${level} ${message}`),
     })
   }

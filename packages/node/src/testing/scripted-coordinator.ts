@@ -91,6 +91,14 @@ export class ScriptedCoordinator implements Coordination {
     show: async run => err(new ParleyError('work_gone', `${run} has no folder.`)),
   }
 
+  readonly library: Coordination['library'] = {
+    append: async () => err(new ParleyError('unavailable', 'There is no library.', { retryable: true })),
+    // biome-ignore lint/correctness/useYield: it has no records
+    async *read() {
+      return
+    },
+  }
+
   readonly runs: Coordination['runs'] = {
     list: async (filter = {}) => {
       const views = [...this.runsById.values()].map(({ view }) => view).toReversed()
