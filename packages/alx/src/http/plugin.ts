@@ -137,6 +137,7 @@ export const alxPlugin: FastifyPluginAsync<AlxPluginOptions> = async (fastify, {
       url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       exposeHeadRoute: false,
       onRequest: async (request, reply) => {
+        exchangeFor(request).solves = name === 'solve'
         if (capability !== undefined && !server.enabled.has(capability))
           return send(
             request,
@@ -165,18 +166,13 @@ export const alxPlugin: FastifyPluginAsync<AlxPluginOptions> = async (fastify, {
             lastEventId: request.headers['last-event-id'] as string | undefined,
           })
           if ('live' in answer) return stream(request, reply, answer)
-          return send(request, reply, name === 'solve' ? unsuccessful(answer) : answer)
+          return send(request, reply, answer)
         } catch (cause) {
           return send(request, reply, thrown(request, cause))
         }
       },
     })
   }
-}
-
-/** ALX-SOLVE-04: what a solve refuses before its run has `success: false` too. */
-function unsuccessful(answer: Answer): Answer {
-  return answer.body.error ? { ...answer, body: { success: false, ...answer.body } } : answer
 }
 
 class NotJson extends Error {
