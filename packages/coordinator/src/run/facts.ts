@@ -4,6 +4,11 @@ import type { GateType } from '@parley/trail/events'
 import type { ProjectFacts } from '../folder/model.ts'
 import type { PlannedTask, Team } from '../team/team.ts'
 
+/** What comes of a run was known before it began: the answer, or why there is none. */
+export type KnownEnd =
+  | { readonly outcome: 'complete'; readonly text: string }
+  | { readonly outcome: 'failed'; readonly code: string; readonly message: string }
+
 export interface RunFacts {
   readonly intent: string
   readonly team: Team
@@ -27,6 +32,8 @@ export interface RunFacts {
   readonly stored?: Readonly<Record<string, unknown>>
   /** The idempotency key of the request. */
   readonly key?: string
+  /** It ends as it begins: its plan is empty, and so is its team. */
+  readonly ends?: KnownEnd
 }
 
 interface Common {

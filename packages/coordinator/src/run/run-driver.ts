@@ -8,7 +8,6 @@ import { keptCommits } from '../merge/salvaging.ts'
 import { isOfPlan } from '../plan/approved-plan.ts'
 import { driveDelegate } from '../plan/delegate.ts'
 import { Integrator, type IntegratorHost } from '../plan/integrator.ts'
-import { controlPayload } from '../projection/control.ts'
 import type { ProjectedWorkspace } from '../projection/projected.ts'
 import { type RunProjection, waitsForPerson } from '../projection/run-projection.ts'
 import type { TurnDriver } from '../turn/turn-driver.ts'
@@ -21,6 +20,7 @@ import { type Live, runView } from '../view/to-view.ts'
 import type { RunView } from '../view/view.ts'
 import type { WorkspaceFacts } from './facts.ts'
 import { Handovers } from './handover.ts'
+import { intentMail } from './known-end.ts'
 import { RunFollower } from './run-follower.ts'
 import type { RunParts } from './run-parts.ts'
 import { RunTime } from './run-time.ts'
@@ -181,8 +181,8 @@ export class RunDriver {
       return false
     }
     if (!this.projection.controls.some(({ kind }) => kind === 'intent')) {
-      const payload = controlPayload({ parley: 'intent', text: this.#options.facts.intent })
-      await ask(this.#options.principal.inject(this.#run.id, { to: root.id, type: 'directive', payload }))
+      const mail = intentMail(this.#options.facts.intent)
+      await ask(this.#options.principal.inject(this.#run.id, { to: root.id, ...mail }))
       return false
     }
     // What people say is on the trail, and the projection knows it; the inbox is only emptied.

@@ -1,7 +1,7 @@
 // The highway of a run (W-HWY-14, -15): what its team file, or else the configuration, says about gates.
 import { unwrap } from '@parley/core'
 import { expandHighway, type HighwayDraft } from '@parley/kernel'
-import type { RunSetup } from '../contract.ts'
+import type { TeamSetup } from '../contract.ts'
 import { given } from '../given.ts'
 import type { Gates } from '../team/highway-fields.ts'
 
@@ -12,7 +12,7 @@ type Highway = Exclude<HighwayDraft, string>
 
 /** `approves`: the principal may approve tasks. If not, the caller's approval opens no gate. */
 export function highwayFor(
-  { team, gates: asked, approved, attended }: Pick<RunSetup, 'team' | 'gates' | 'approved' | 'attended'>,
+  { team, gates: asked, approved, attended }: Pick<TeamSetup, 'team' | 'gates' | 'approved' | 'attended'>,
   configured: Gates | undefined,
   approves: boolean,
 ): Highway {

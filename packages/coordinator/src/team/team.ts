@@ -131,6 +131,22 @@ export function soloTeam(name: string, agent: AgentSettings & { readonly slots?:
   }
 }
 
+/** Of a run in which nobody works. */
+export const NO_TEAM: Team = {
+  name: '',
+  description: '',
+  agents: {},
+  limits: {
+    concurrency: teamDefaults.concurrency,
+    attempts: 1,
+    budget: {},
+    breakers: { noProgress: 0, repetition: 0 },
+  },
+  approval: 'none',
+  plan: [],
+  warnings: [],
+}
+
 export function breakersOf({
   on = true,
   no_progress = teamDefaults.breakers.no_progress,
