@@ -115,8 +115,9 @@ export interface TeamSetup {
    */
   readonly project?: string | undefined
   /**
-   * The principal approves the plan with this request: its tasks are approved under their name, and later ones wait for
-   * them. If the principal may not approve anything, the caller has decided, and there is no such gate.
+   * The principal approves the plan with this request, all but its tasks with `approve`: they are approved under their
+   * name, and later ones wait for them. If the principal may not approve anything, the caller has decided: there is no
+   * such gate, or it is answered under the name of `owner` where a task with `approve` makes gates necessary.
    */
   readonly approved: boolean
   /** Somebody is asked about the plan now: it waits for the answer, and no time that passes starts it. */
@@ -125,6 +126,11 @@ export interface TeamSetup {
   readonly owner?: Principal | undefined
   /** Goes before what the team and the node say about gates. */
   readonly gates?: TeamGates | undefined
+  /**
+   * Milliseconds that the gate of a task with `approve` waits for a person, after which it rejects. Without it the gate
+   * waits as the run's gates do, and never approves by itself.
+   */
+  readonly approvalMs?: number | undefined
   /** The run whose agent asks for this one. */
   readonly parent?: RunId | undefined
   /** Start it although a breaker is open. */

@@ -17,8 +17,10 @@ export interface RunFacts {
   readonly project?: ProjectFacts
   readonly principal: string
   readonly origin: string
-  /** `given`: the principal approves the tasks of the plan with the request itself. */
+  /** `given`: the tasks of the plan are approved with the request itself, all but those with `approve`. */
   readonly approval: 'ask' | 'given'
+  /** Under whose name tasks are approved that nobody is asked about; the principal's without it. */
+  readonly approver?: string
   /** What a person is asked before, on the way. */
   readonly gates?: readonly GateType[]
   /** How long questions of agents wait, null without end, and what happens then. */

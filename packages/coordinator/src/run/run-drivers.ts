@@ -73,6 +73,7 @@ export class RunDrivers {
     const driver = new RunDriver({
       run,
       principal: runtime.user(facts.principal),
+      approver: runtime.user(facts.approver ?? facts.principal),
       entries: after => trail.run(run.id).query({ after, limit: 256 }, { kind: 'runtime' }),
       facts,
       folders,

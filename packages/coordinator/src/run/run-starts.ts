@@ -113,7 +113,7 @@ export class RunStarts {
   async #start(request: RunRequest, setup: TeamSetup, run: RunId): Promise<Started> {
     const { homes, gates, adapters, log, stopping, worksWithoutFolder } = this.#host
     const { intent, principal, origin, told, context: stored, key } = request
-    const { team, project, approved, owner = principal, parent, environment } = setup
+    const { team, project, owner = principal, parent, environment } = setup
     const allowed = await this.#mayStart(request, setup)
     if (!allowed.ok) return allowed
     const planned = planFor(team, intent)
@@ -126,7 +126,8 @@ export class RunStarts {
     if (!folders.ok) return folders
     const carried = [team, ...Object.values(team.agents)].flatMap(({ carry = [] }) => carry)
     const uncarried = carried.length > 0 ? await folders.value.uncarried([...new Set(carried)]) : ok([])
-    const highway = highwayFor(setup, gates, known.value.approves)
+    const { approves } = known.value
+    const { highway, approval } = highwayFor(setup, plan, gates, approves)
     const { escalation, gates: opened } = unwrap(expandHighway(highway))
     const facts: RunFacts = {
       intent,
@@ -134,12 +135,13 @@ export class RunStarts {
       plan,
       principal: principal.id,
       origin,
-      approval: approved ? 'given' : 'ask',
+      approval,
       gates: GATE_TYPES.filter(type => opened[type].on),
       questions: { timeout: escalation.timeout, fallback: escalation.fallback },
       ...(uncarried.ok && uncarried.value.length > 0 && { uncarried: uncarried.value }),
       ...given({
         project: folders.value.facts,
+        approver: approval === 'given' && !approves && owner.id !== principal.id ? owner.id : undefined,
         parent,
         context: told?.length ? told : undefined,
         stored,

@@ -229,7 +229,7 @@ function taskView(
     refused: refusedBy(all, 'write'),
     ...named('refused_links', refusedBy(all, 'link_outside')),
     ...named('dropped', refusedBy(all, 'special_file')),
-    ...given({ symlinks: planned.symlinks }),
+    ...given({ symlinks: planned.symlinks, approve: planned.approve }),
     ...named('outside_links', outsideLinks),
     steps: all.map(each => stepView(each, attempts, planned, live)),
     usage: usageOf(all, live),
