@@ -138,6 +138,7 @@ test('ALX-SESS-03 an approval whose time is over has failed the run, before the 
     .add('gate_resolved', { gate_id: 'g2', action: 'reject', actor: 'fallback' }, 59_999)
     .move(['b', 'cancelled'])
   folded(fold, later)
+  expect(fold.expired('2026-01-02T00:00:00.006Z')?.error?.code).toBe('APPROVAL_EXPIRED')
   fold.end({ outcome: 'failed', error: { code: 'rejected', message: 'no' }, usage: {} })
   expect(fold.events).toEqual(expired.events)
 })

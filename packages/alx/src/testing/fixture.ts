@@ -170,7 +170,7 @@ export class AlxFixture {
     const { refusal, result } = facts
     if (refusal) return ok({ ends: { outcome: 'failed', code: refusal.code, message: refusal.message } })
     if (result !== undefined) return ok({ ends: { outcome: 'complete', text: result } })
-    return ok({ team: this.#team(facts), approved: true })
+    return ok({ team: this.#team(facts), approved: true, approvalMs: 86_400_000 })
   }
 
   #team({ attempts }: SolveFacts) {
