@@ -1,0 +1,68 @@
+// What the library keeps of Knowledge Blocks: bodies of `knowledge_block` and `kb.status`.
+import type { AttributionLink, KbEnvelope } from '@alx/protocol'
+import { compile, type LibraryRecord, type Static, Type } from '@parley/core'
+
+const hash = Type.String({ pattern: '^0x[0-9a-f]{64}$' })
+
+const blockShape = Type.Object({
+  kbHash: hash,
+  /**
+   * The canonical text of the envelope: what is hashed, so that no other form of JSON comes between a block and its
+   * identity, and the depth of a record does not bound the depth of a block.
+   */
+  text: Type.String(),
+  kbId: Type.Optional(Type.String()),
+  attribution: Type.Array(
+    Type.Object({
+      parentHash: hash,
+      royaltyShareBps: Type.Integer({ minimum: 0, maximum: 10_000 }),
+      relationship: Type.Optional(Type.String()),
+    }),
+  ),
+  queryFee: Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$' }),
+  /** Made by a run or of a team's plan here, so it may be executed. Never set by what came from outside. */
+  made: Type.Optional(Type.Boolean()),
+  /** Whose block it is where the record is by `system`: a run's end that a crash cut off. */
+  curator: Type.Optional(Type.String()),
+  /** Of an imported block: who registered it where it came from, and when. A claim of the file. */
+  origin: Type.Optional(Type.Object({ curator: Type.String(), createdAt: Type.String() })),
+})
+export type BlockBody = Readonly<Static<typeof blockShape>>
+
+/** `hold`: the same block was made for another user too, who may read it from now on. */
+const STATUS_ACTS = ['deprecate', 'slash', 'share', 'trust', 'distrust', 'hold'] as const
+export type StatusAct = (typeof STATUS_ACTS)[number]
+
+const statusShape = Type.Object({
+  kbHash: hash,
+  act: Type.Unsafe<StatusAct>({ type: 'string', enum: [...STATUS_ACTS] }),
+  reason: Type.Optional(Type.String()),
+  /** Who holds it from now on, where the record is by `system`. */
+  holder: Type.Optional(Type.String()),
+})
+export type StatusBody = Readonly<Static<typeof statusShape>>
+
+const blockBody = compile(blockShape)
+const statusBody = compile(statusShape)
+
+/** Undefined for a record of another type or of a shape that this version does not know. */
+export function blockBodyOf({ type, body }: LibraryRecord): BlockBody | undefined {
+  return type === 'knowledge_block' && blockBody.is(body) ? body : undefined
+}
+
+export function statusBodyOf({ type, body }: LibraryRecord): StatusBody | undefined {
+  return type === 'kb.status' && statusBody.is(body) ? body : undefined
+}
+
+export function envelopeOf({ text }: BlockBody): KbEnvelope {
+  return JSON.parse(text) as KbEnvelope
+}
+
+export function linksOf({ attribution }: BlockBody): readonly AttributionLink[] {
+  return attribution as readonly AttributionLink[]
+}
+
+/** A time of the library in the wire's form, which counts milliseconds. */
+export function isoOf({ timestamp }: Pick<LibraryRecord, 'timestamp'>): string {
+  return `${timestamp.slice(0, 23)}Z`
+}

@@ -1,0 +1,233 @@
+import { canonicalize, kbHashFromEnvelope, normalizeForHash } from '@alx/protocol'
+import { expect, test } from 'vitest'
+import { codeOf, OWNER, openKnowledge, U, V, valueOf } from '../testing/knowledge.ts'
+import { factual, HASHES, K1, K3, K4, presenting } from '../testing/known-blocks.ts'
+import { libraryFailure, MemoryLibrary } from '../testing/memory-library.ts'
+
+const bytesOf = (hash: string) => Uint8Array.from(Buffer.from(hash.slice(2), 'hex'))
+const CID_OF_K1 = 'bafkreihkke3ybawj4smv3qrt6szrwwyy24vswefzx4qmkavi5fdtlg5ezq'
+
+test('ALX-T49 a block is registered once; whoever registers it again gets the first one, label included', async () => {
+  const { knowledge, library } = await openKnowledge()
+  const first = await knowledge.register(U, presenting(K1, { kbId: 'restores' }))
+  expect(first).toEqual({
+    ok: true,
+    value: { kbHash: HASHES.K1, kbId: 'restores', cidV1: CID_OF_K1, isNew: true },
+  })
+  expect(await knowledge.register(U, presenting(K1))).toMatchObject({ value: { isNew: false, kbId: 'restores' } })
+  const other = presenting({ ...K1, curator: 'V', createdAt: 'now' }, { kbId: 'other', queryFee: '7' })
+  expect(await knowledge.register(V, other)).toMatchObject({ value: { isNew: false, kbId: 'restores' } })
+  expect(library.records.map(({ type, by }) => [type, by])).toEqual([['knowledge_block', 'U']])
+  expect(valueOf(await knowledge.read(V, HASHES.K1))).toEqual({
+    kbHash: HASHES.K1,
+    kbId: 'restores',
+    envelope: K1,
+    curator: 'U',
+    createdAt: expect.stringMatching(/^2026-01-01T00:00:00\.\d{3}Z$/),
+    status: 'active',
+    attribution: [],
+    queryFee: '0',
+  })
+})
+
+test('ALX-T46 a repeated source hashes like one, and is refused at registration', async () => {
+  const { knowledge, library } = await openKnowledge()
+  const repeated = { ...K3, sources: [HASHES.K4, HASHES.K1, HASHES.K4] }
+  expect(kbHashFromEnvelope(repeated)).toBe(HASHES.K3)
+  expect(codeOf(await knowledge.register(U, presenting(repeated)))).toBe('INVALID_ENVELOPE')
+  expect(library.records).toEqual([])
+})
+
+test('ALX-T50 a registration answers the first check that fails, and records nothing', async () => {
+  const { knowledge, library } = await openKnowledge()
+  const answer = async (envelope: object) => codeOf(await knowledge.register(U, presenting(envelope)))
+  expect(await answer(K3)).toBe('UNREGISTERED_SOURCE')
+  expect(await answer({ ...K1, kbHash: HASHES.K4 })).toBe('KB_HASH_MISMATCH')
+  expect(await answer({ ...K1, payload: { ...K1.payload, type: 'rubric' } })).toBe('SCHEMA_INVALID')
+  expect(library.records).toEqual([])
+  expect(await answer(K1)).toBe('ok')
+  expect(await answer(K4)).toBe('ok')
+  expect(await answer({ ...K3, sources: [HASHES.K4] })).toBe('INVALID_ENVELOPE')
+  expect(await answer(K3)).toBe('ok')
+  const stored = valueOf(await knowledge.read(U, HASHES.K3)).envelope
+  expect(stored).toEqual({ ...K3, sources: [HASHES.K1, HASHES.K4] })
+})
+
+test('ALX-T51 a block that names its own hash as a source is refused', async () => {
+  const { knowledge, library } = await openKnowledge({ hash: () => bytesOf(HASHES.K1) })
+  expect(codeOf(await knowledge.register(U, presenting(K3)))).toBe('SELF_REFERENCE')
+  expect(library.records).toEqual([])
+})
+
+test('ALX-T71 what stands beside the members of an envelope is ignored, and old parents with a warning', async () => {
+  const { knowledge } = await openKnowledge()
+  const input = presenting({ ...K1, parents: [HASHES.K4], x: 1, metadata: { a: null } })
+  expect(await knowledge.register(U, input)).toEqual({
+    ok: true,
+    value: { kbHash: HASHES.K1, kbId: null, cidV1: CID_OF_K1, isNew: true, warnings: ['PARENTS_IGNORED'] },
+  })
+  expect(valueOf(await knowledge.read(U, HASHES.K1)).envelope).toEqual(K1)
+})
+
+/** What a library of another making holds: a block with an edge to a hash that is not registered. */
+const preloaded = (...edges: readonly (readonly [string, readonly string[]])[]) => {
+  const library = new MemoryLibrary()
+  for (const [kbHash, sources] of edges) {
+    const text = canonicalize(normalizeForHash(factual('preloaded', { sources })))
+    library.put({ type: 'knowledge_block', by: 'U', body: { kbHash, text, attribution: [], queryFee: '0' } })
+  }
+  return library
+}
+const A = `0x${'a'.repeat(64)}`
+const B = `0x${'b'.repeat(64)}`
+const C = `0x${'c'.repeat(64)}`
+
+test('ALX-T73 a circle in the lineage is found when it is walked, and never registered', async () => {
+  const circle = await openKnowledge({ library: preloaded([A, [B]], [B, [A]]) })
+  expect(codeOf(circle.knowledge.lineage(U, A))).toBe('CYCLE_DETECTED')
+  for (const library of [preloaded([B, [A]]), preloaded([B, [A]], [C, [B]])]) {
+    const { knowledge } = await openKnowledge({ library, hash: () => bytesOf(A) })
+    const last = library.records.length === 1 ? B : C
+    expect(codeOf(await knowledge.register(U, presenting(factual('new', { sources: [last] }))))).toBe('CYCLE_DETECTED')
+    expect(codeOf(await knowledge.register(U, presenting(factual('new'))))).toBe('ok')
+  }
+})
+
+test('ALX-KB-12 registrations of one block at the same time make one record, and one of them is new', async () => {
+  const { knowledge, library } = await openKnowledge()
+  const all = await Promise.all(
+    [U, V, U, V, U].map((by, at) => knowledge.register(by, presenting(K1, { kbId: `${at}` }))),
+  )
+  const answers = all.map(valueOf)
+  expect(answers.map(({ isNew }) => isNew)).toEqual([true, false, false, false, false])
+  expect(new Set(answers.map(({ kbId }) => kbId))).toEqual(new Set(['0']))
+  expect(library.records).toHaveLength(1)
+})
+
+test('ALX-KB-13 where two processes registered a block at once, the first record counts, here and after a start', async () => {
+  const { knowledge, library, clock } = await openKnowledge()
+  valueOf(await knowledge.register(U, presenting(K1, { kbId: 'first' })))
+  library.put({ ...library.records[0]!, by: 'V' })
+  const again = await openKnowledge({ library, clock })
+  for (const one of [knowledge, again.knowledge])
+    expect(await one.read(U, HASHES.K1)).toMatchObject({ value: { curator: 'U', kbId: 'first' } })
+})
+
+test('ALX-KB-12 a library that cannot be written refuses for the moment, says nothing of itself, and can be asked again', async () => {
+  const { knowledge, library } = await openKnowledge()
+  library.refuse = () => libraryFailure()
+  const refused = await knowledge.register(U, presenting(K1))
+  expect(refused).toMatchObject({ ok: false, error: { code: 'UPSTREAM_UNAVAILABLE', retryable: true } })
+  expect(JSON.stringify(refused)).not.toContain('/somewhere')
+  library.refuse = () => undefined
+  expect(await knowledge.register(U, presenting(K1))).toMatchObject({ value: { isNew: true } })
+})
+
+test('ALX-KB-14 a malformed hash, an unknown one and one that the reader may not see', async () => {
+  const { knowledge } = await openKnowledge()
+  const secret = valueOf(await knowledge.register(U, presenting(factual('secret', { tier: 'restricted' })))).kbHash
+  expect(codeOf(await knowledge.read(V, secret.toUpperCase()))).toBe('INVALID_REQUEST')
+  const [unknown, unreadable] = [await knowledge.read(V, A), await knowledge.read(V, secret)]
+  expect(JSON.stringify(unreadable).replaceAll(secret, A)).toBe(JSON.stringify(unknown))
+  expect(codeOf(unknown)).toBe('KB_NOT_FOUND')
+  expect(codeOf(await knowledge.read(U, secret))).toBe('ok')
+})
+
+test('a restricted block is its curator’s in every way, until they share it', async () => {
+  const { knowledge } = await openKnowledge()
+  const envelope = factual('the secret recipe', { tier: 'restricted' })
+  const secret = valueOf(await knowledge.register(U, presenting(envelope, { kbId: 'mine' }))).kbHash
+  const child = presenting(factual('child', { sources: [secret] }))
+  const codes = async () => [
+    codeOf(await knowledge.read(V, secret)),
+    codeOf(knowledge.lineage(V, secret)),
+    codeOf(await knowledge.settle(V, { queryId: 'q', kbHash: secret, amount: '0' })),
+    codeOf(await knowledge.register(V, child)),
+    codeOf(await knowledge.export(V, secret)),
+    codeOf(await knowledge.artifact(V, secret, 'selected')),
+  ]
+  const hidden = Array.from({ length: 6 }, () => 'KB_NOT_FOUND')
+  expect(await codes()).toEqual(hidden.with(3, 'UNREGISTERED_SOURCE'))
+  expect(valueOf(await knowledge.search(V, 'secret recipe'))).toEqual([])
+  expect(valueOf(knowledge.list(V)).blocks).toEqual([])
+  // Whoever has the same content learns neither label nor more.
+  expect(await knowledge.register(V, presenting(envelope))).toMatchObject({ value: { isNew: false, kbId: null } })
+  for (const act of ['share', 'deprecate', 'trust'] as const)
+    expect(codeOf(await knowledge.act(V, secret, act))).toBe('KB_NOT_FOUND')
+
+  valueOf(await knowledge.act(U, secret, 'share'))
+  expect(await codes()).toEqual(Array.from({ length: 6 }, () => 'ok'))
+  expect(valueOf(await knowledge.search(V, 'secret recipe'))).toMatchObject([{ kbHash: secret, shared: true }])
+})
+
+test('curators deprecate and share, the owner slashes and trusts, and what holds already is not recorded again', async () => {
+  const { knowledge, library, clock } = await openKnowledge()
+  const { kbHash } = valueOf(await knowledge.register(U, presenting(K1)))
+  for (const by of [V, OWNER])
+    for (const act of ['deprecate', 'share'] as const)
+      expect(codeOf(await knowledge.act(by, kbHash, act))).toBe('UNAUTHORIZED')
+  for (const by of [U, V])
+    for (const act of ['slash', 'trust', 'distrust'] as const)
+      expect(codeOf(await knowledge.act(by, kbHash, act))).toBe('UNAUTHORIZED')
+  expect(library.records).toHaveLength(1)
+
+  const statuses: string[] = []
+  for (const [by, act] of [
+    [U, 'deprecate'],
+    [U, 'deprecate'],
+    [OWNER, 'slash'],
+    [OWNER, 'slash'],
+    [U, 'deprecate'],
+  ] as const)
+    statuses.push(valueOf(await knowledge.act(by, kbHash, act, 'why')).status)
+  expect(statuses).toEqual(['deprecated', 'deprecated', 'slashed', 'slashed', 'slashed'])
+  expect(library.records.slice(1).map(({ by, body }) => [by, body])).toEqual([
+    ['U', { kbHash, act: 'deprecate', reason: 'why' }],
+    ['the-owner', { kbHash, act: 'slash', reason: 'why' }],
+  ])
+  const again = await openKnowledge({ library, clock })
+  expect(await again.knowledge.read(U, kbHash)).toMatchObject({ value: { status: 'slashed', envelope: K1 } })
+  expect(codeOf(await knowledge.act(U, kbHash, 'share', 'x'.repeat(2001)))).toBe('INVALID_REQUEST')
+})
+
+test('what was made here may be executed by those for whom it was made, whoever registered it first', async () => {
+  const { knowledge, library, clock } = await openKnowledge()
+  const plan = factual('a plan', { tier: 'restricted' })
+  const { kbHash } = valueOf(await knowledge.register(V, presenting(plan)))
+  expect([knowledge.mayExecute(V, kbHash), knowledge.mayExecute(U, kbHash)]).toEqual([false, false])
+  const made = await Promise.all([
+    knowledge.make({ by: U, user: 'U' }, plan),
+    knowledge.make({ by: U, user: 'U' }, plan),
+  ])
+  expect(made.map(one => valueOf(one).isNew)).toEqual([false, false])
+  expect(library.records).toHaveLength(2)
+  expect(codeOf(await knowledge.read(U, kbHash))).toBe('ok')
+  expect(knowledge.mayExecute(U, kbHash)).toBe(true)
+  expect(codeOf(await knowledge.read(OWNER, kbHash))).toBe('KB_NOT_FOUND')
+
+  // After a crash, `system` finishes what the run of U began.
+  const result = factual('a result', { tier: 'restricted', sources: [kbHash] })
+  const late = valueOf(await knowledge.make({ by: 'system', user: 'U' }, result))
+  expect(late.isNew).toBe(true)
+  const again = await openKnowledge({ library, clock })
+  expect(await again.knowledge.read(U, late.kbHash)).toMatchObject({ value: { curator: 'U' } })
+  expect(again.knowledge.mayExecute(U, kbHash)).toBe(true)
+})
+
+test('ALX-KB-15 verifying compares whatever can be compared, and needs no registration', async () => {
+  const { knowledge } = await openKnowledge()
+  const payloadHash = K1.artifactHash!
+  const verified = (envelope: object, more: object = {}) => knowledge.verify({ ...presenting(envelope), ...more })
+  const good = { ok: true, value: { valid: true, kbHash: HASHES.K1, artifactHash: payloadHash } }
+  expect(verified(K1)).toEqual(good)
+  expect(verified({ ...K1, kbHash: HASHES.K1 }, { expectedKbHash: HASHES.K1 })).toEqual(good)
+  expect(verified(K1, { artifactBase64: Buffer.from(canonicalize(K1.payload)).toString('base64') })).toEqual(good)
+  for (const bad of [
+    verified({ ...K1, kbHash: HASHES.K4 }),
+    verified(K1, { expectedKbHash: HASHES.K4 }),
+    verified(K1, { artifactBase64: 'AAAA' }),
+    verified({ ...K1, artifactHash: HASHES.K4 }),
+  ])
+    expect(bad).toMatchObject({ ok: true, value: { valid: false } })
+  expect(codeOf(verified({ ...K1, payload: { a: null } }))).toBe('INVALID_ENVELOPE')
+})
