@@ -5,7 +5,17 @@ import type { LibraryRecord } from '@parley/core'
 import { intentKeyOf } from './intent-key.ts'
 import type { Fold } from './library-fold.ts'
 import { kbLimits } from './limits.ts'
-import { type BlockBody, blockBodyOf, envelopeOf, isoOf, linksOf, type StatusBody, statusBodyOf } from './records.ts'
+import {
+  type BlockBody,
+  blockBodyOf,
+  curatorOf,
+  envelopeOf,
+  holderOf,
+  isoOf,
+  linksOf,
+  type StatusBody,
+  statusBodyOf,
+} from './records.ts'
 
 export interface Block {
   readonly kbHash: string
@@ -48,7 +58,7 @@ export class Blocks implements Fold {
   apply(record: LibraryRecord): void {
     if (record.type === 'knowledge_block') {
       const body = blockBodyOf(record)
-      const envelope = body && readEnvelope(body)
+      const envelope = body && envelopeOf(body)
       if (envelope) this.#register(record, body, envelope)
       else this.#onUnreadable(record)
     } else if (record.type === 'kb.status') {
@@ -98,7 +108,7 @@ export class Blocks implements Fold {
       domain,
       tier,
       sources,
-      curator: record.by === 'system' ? (body.curator ?? record.by) : record.by,
+      curator: curatorOf(record, body),
       createdAt: isoOf(record),
       attribution: linksOf(body),
       queryFee: body.queryFee,
@@ -114,17 +124,17 @@ export class Blocks implements Fold {
     if (key !== undefined) add(this.#sameIntent, key, kbHash, kbLimits.sameIntent)
   }
 
-  #act(record: LibraryRecord, { kbHash, act, holder }: StatusBody): void {
+  #act(record: LibraryRecord, body: StatusBody): void {
+    const { kbHash, act } = body
     const block = this.#blocks.get(kbHash)
     if (!block) return
-    const by = record.by === 'system' ? (holder ?? record.by) : record.by
-    this.#blocks.set(kbHash, { ...block, ...changeOf(block, act, by) })
+    this.#blocks.set(kbHash, { ...block, ...changeOf(block, act, holderOf(record, body)) })
     if (act === 'trust') this.#trusted.add(kbHash)
     if (act === 'distrust') this.#trusted.delete(kbHash)
   }
 }
 
-function changeOf(block: Block, act: StatusBody['act'], by: string): Partial<Block> {
+function changeOf(block: Block, act: StatusBody['act'], holder: string): Partial<Block> {
   switch (act) {
     case 'deprecate':
       return block.status === 'active' ? { status: 'deprecated' } : {}
@@ -137,26 +147,11 @@ function changeOf(block: Block, act: StatusBody['act'], by: string): Partial<Blo
     case 'distrust':
       return { trusted: false }
     case 'hold':
-      return { made: true, holders: new Set([...block.holders, by]) }
+      return { made: true, holders: new Set([...block.holders, holder]) }
   }
 }
 
 const NOBODY: ReadonlySet<string> = new Set()
-
-/** Members of the text that are used here must be there: a library can have been written by a later version. */
-function readEnvelope(body: BlockBody): KbEnvelope | undefined {
-  try {
-    const { type, domain, sources, payload } = envelopeOf(body)
-    const usable = typeof type === 'string' && typeof domain === 'string' && Array.isArray(sources) && isObject(payload)
-    return usable ? envelopeOf(body) : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null
-}
 
 function add(map: Map<string, string[]>, key: string, value: string, limit: number): void {
   const values = map.get(key)

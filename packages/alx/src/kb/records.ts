@@ -54,8 +54,28 @@ export function statusBodyOf({ type, body }: LibraryRecord): StatusBody | undefi
   return type === 'kb.status' && statusBody.is(body) ? body : undefined
 }
 
-export function envelopeOf({ text }: BlockBody): KbEnvelope {
-  return JSON.parse(text) as KbEnvelope
+/** Undefined where it lacks a member that is used here: a library can have been written by a later version. */
+export function envelopeOf({ text }: BlockBody): KbEnvelope | undefined {
+  try {
+    const envelope = JSON.parse(text) as KbEnvelope
+    const { type, domain, sources, payload } = envelope
+    const isObject = typeof payload === 'object' && payload !== null
+    return typeof type === 'string' && typeof domain === 'string' && Array.isArray(sources) && isObject
+      ? envelope
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whose block it is: after a crash, `system` registers what a user's run made. */
+export function curatorOf({ by }: LibraryRecord, { curator }: BlockBody): string {
+  return by === 'system' ? (curator ?? by) : by
+}
+
+/** Who holds a block from this record on. */
+export function holderOf({ by }: LibraryRecord, { holder }: StatusBody): string {
+  return by === 'system' ? (holder ?? by) : by
 }
 
 export function linksOf({ attribution }: BlockBody): readonly AttributionLink[] {

@@ -1,6 +1,6 @@
 import { canonicalize, kbHashFromEnvelope, normalizeForHash } from '@alx/protocol'
 import { expect, test } from 'vitest'
-import { codeOf, OWNER, openKnowledge, U, V, valueOf } from '../testing/knowledge.ts'
+import { codeOf, must, OWNER, openKnowledge, U, V } from '../testing/knowledge.ts'
 import { factual, HASHES, K1, K3, K4, presenting } from '../testing/known-blocks.ts'
 import { libraryFailure, MemoryLibrary } from '../testing/memory-library.ts'
 
@@ -18,7 +18,7 @@ test('ALX-T49 a block is registered once; whoever registers it again gets the fi
   const other = presenting({ ...K1, curator: 'V', createdAt: 'now' }, { kbId: 'other', queryFee: '7' })
   expect(await knowledge.register(V, other)).toMatchObject({ value: { isNew: false, kbId: 'restores' } })
   expect(library.records.map(({ type, by }) => [type, by])).toEqual([['knowledge_block', 'U']])
-  expect(valueOf(await knowledge.read(V, HASHES.K1))).toEqual({
+  expect(must(await knowledge.read(V, HASHES.K1))).toEqual({
     kbHash: HASHES.K1,
     kbId: 'restores',
     envelope: K1,
@@ -49,7 +49,7 @@ test('ALX-T50 a registration answers the first check that fails, and records not
   expect(await answer(K4)).toBe('ok')
   expect(await answer({ ...K3, sources: [HASHES.K4] })).toBe('INVALID_ENVELOPE')
   expect(await answer(K3)).toBe('ok')
-  const stored = valueOf(await knowledge.read(U, HASHES.K3)).envelope
+  const stored = must(await knowledge.read(U, HASHES.K3)).envelope
   expect(stored).toEqual({ ...K3, sources: [HASHES.K1, HASHES.K4] })
 })
 
@@ -66,7 +66,7 @@ test('ALX-T71 what stands beside the members of an envelope is ignored, and old 
     ok: true,
     value: { kbHash: HASHES.K1, kbId: null, cidV1: CID_OF_K1, isNew: true, warnings: ['PARENTS_IGNORED'] },
   })
-  expect(valueOf(await knowledge.read(U, HASHES.K1)).envelope).toEqual(K1)
+  expect(must(await knowledge.read(U, HASHES.K1)).envelope).toEqual(K1)
 })
 
 /** What a library of another making holds: a block with an edge to a hash that is not registered. */
@@ -98,7 +98,7 @@ test('ALX-KB-12 registrations of one block at the same time make one record, and
   const all = await Promise.all(
     [U, V, U, V, U].map((by, at) => knowledge.register(by, presenting(K1, { kbId: `${at}` }))),
   )
-  const answers = all.map(valueOf)
+  const answers = all.map(must)
   expect(answers.map(({ isNew }) => isNew)).toEqual([true, false, false, false, false])
   expect(new Set(answers.map(({ kbId }) => kbId))).toEqual(new Set(['0']))
   expect(library.records).toHaveLength(1)
@@ -106,7 +106,7 @@ test('ALX-KB-12 registrations of one block at the same time make one record, and
 
 test('ALX-KB-13 where two processes registered a block at once, the first record counts, here and after a start', async () => {
   const { knowledge, library, clock } = await openKnowledge()
-  valueOf(await knowledge.register(U, presenting(K1, { kbId: 'first' })))
+  must(await knowledge.register(U, presenting(K1, { kbId: 'first' })))
   library.put({ ...library.records[0]!, by: 'V' })
   const again = await openKnowledge({ library, clock })
   for (const one of [knowledge, again.knowledge])
@@ -125,7 +125,7 @@ test('ALX-KB-12 a library that cannot be written refuses for the moment, says no
 
 test('ALX-KB-14 a malformed hash, an unknown one and one that the reader may not see', async () => {
   const { knowledge } = await openKnowledge()
-  const secret = valueOf(await knowledge.register(U, presenting(factual('secret', { tier: 'restricted' })))).kbHash
+  const secret = must(await knowledge.register(U, presenting(factual('secret', { tier: 'restricted' })))).kbHash
   expect(codeOf(await knowledge.read(V, secret.toUpperCase()))).toBe('INVALID_REQUEST')
   const [unknown, unreadable] = [await knowledge.read(V, A), await knowledge.read(V, secret)]
   expect(JSON.stringify(unreadable).replaceAll(secret, A)).toBe(JSON.stringify(unknown))
@@ -136,7 +136,7 @@ test('ALX-KB-14 a malformed hash, an unknown one and one that the reader may not
 test('a restricted block is its curator’s in every way, until they share it', async () => {
   const { knowledge } = await openKnowledge()
   const envelope = factual('the secret recipe', { tier: 'restricted' })
-  const secret = valueOf(await knowledge.register(U, presenting(envelope, { kbId: 'mine' }))).kbHash
+  const secret = must(await knowledge.register(U, presenting(envelope, { kbId: 'mine' }))).kbHash
   const child = presenting(factual('child', { sources: [secret] }))
   const codes = async () => [
     codeOf(await knowledge.read(V, secret)),
@@ -148,21 +148,21 @@ test('a restricted block is its curator’s in every way, until they share it', 
   ]
   const hidden = Array.from({ length: 6 }, () => 'KB_NOT_FOUND')
   expect(await codes()).toEqual(hidden.with(3, 'UNREGISTERED_SOURCE'))
-  expect(valueOf(await knowledge.search(V, 'secret recipe'))).toEqual([])
-  expect(valueOf(knowledge.list(V)).blocks).toEqual([])
+  expect(must(await knowledge.search(V, 'secret recipe'))).toEqual([])
+  expect(must(knowledge.list(V)).blocks).toEqual([])
   // Whoever has the same content learns neither label nor more.
   expect(await knowledge.register(V, presenting(envelope))).toMatchObject({ value: { isNew: false, kbId: null } })
   for (const act of ['share', 'deprecate', 'trust'] as const)
     expect(codeOf(await knowledge.act(V, secret, act))).toBe('KB_NOT_FOUND')
 
-  valueOf(await knowledge.act(U, secret, 'share'))
+  must(await knowledge.act(U, secret, 'share'))
   expect(await codes()).toEqual(Array.from({ length: 6 }, () => 'ok'))
-  expect(valueOf(await knowledge.search(V, 'secret recipe'))).toMatchObject([{ kbHash: secret, shared: true }])
+  expect(must(await knowledge.search(V, 'secret recipe'))).toMatchObject([{ kbHash: secret, shared: true }])
 })
 
 test('curators deprecate and share, the owner slashes and trusts, and what holds already is not recorded again', async () => {
   const { knowledge, library, clock } = await openKnowledge()
-  const { kbHash } = valueOf(await knowledge.register(U, presenting(K1)))
+  const { kbHash } = must(await knowledge.register(U, presenting(K1)))
   for (const by of [V, OWNER])
     for (const act of ['deprecate', 'share'] as const)
       expect(codeOf(await knowledge.act(by, kbHash, act))).toBe('UNAUTHORIZED')
@@ -179,7 +179,7 @@ test('curators deprecate and share, the owner slashes and trusts, and what holds
     [OWNER, 'slash'],
     [U, 'deprecate'],
   ] as const)
-    statuses.push(valueOf(await knowledge.act(by, kbHash, act, 'why')).status)
+    statuses.push(must(await knowledge.act(by, kbHash, act, 'why')).status)
   expect(statuses).toEqual(['deprecated', 'deprecated', 'slashed', 'slashed', 'slashed'])
   expect(library.records.slice(1).map(({ by, body }) => [by, body])).toEqual([
     ['U', { kbHash, act: 'deprecate', reason: 'why' }],
@@ -193,13 +193,13 @@ test('curators deprecate and share, the owner slashes and trusts, and what holds
 test('what was made here may be executed by those for whom it was made, whoever registered it first', async () => {
   const { knowledge, library, clock } = await openKnowledge()
   const plan = factual('a plan', { tier: 'restricted' })
-  const { kbHash } = valueOf(await knowledge.register(V, presenting(plan)))
+  const { kbHash } = must(await knowledge.register(V, presenting(plan)))
   expect([knowledge.mayExecute(V, kbHash), knowledge.mayExecute(U, kbHash)]).toEqual([false, false])
   const made = await Promise.all([
     knowledge.make({ by: U, user: 'U' }, plan),
     knowledge.make({ by: U, user: 'U' }, plan),
   ])
-  expect(made.map(one => valueOf(one).isNew)).toEqual([false, false])
+  expect(made.map(one => must(one).isNew)).toEqual([false, false])
   expect(library.records).toHaveLength(2)
   expect(codeOf(await knowledge.read(U, kbHash))).toBe('ok')
   expect(knowledge.mayExecute(U, kbHash)).toBe(true)
@@ -207,7 +207,7 @@ test('what was made here may be executed by those for whom it was made, whoever 
 
   // After a crash, `system` finishes what the run of U began.
   const result = factual('a result', { tier: 'restricted', sources: [kbHash] })
-  const late = valueOf(await knowledge.make({ by: 'system', user: 'U' }, result))
+  const late = must(await knowledge.make({ by: 'system', user: 'U' }, result))
   expect(late.isNew).toBe(true)
   const again = await openKnowledge({ library, clock })
   expect(await again.knowledge.read(U, late.kbHash)).toMatchObject({ value: { curator: 'U' } })

@@ -2,7 +2,7 @@
 // A search waits until the index has seen what its caller has seen. Without the file, or with a broken one, it is
 // made again from the library.
 import { asParleyError, type Clock, type Library, type LibraryRecord, type ParleyError, pause } from '@parley/core'
-import { blockBodyOf, envelopeOf, statusBodyOf } from '../kb/records.ts'
+import { blockBodyOf, curatorOf, envelopeOf, holderOf, statusBodyOf } from '../kb/records.ts'
 import { wordsOf } from '../kb/rendering.ts'
 import type { FedRow, Hit, IndexPoint, Search } from './index-protocol.ts'
 import { IndexBroken, IndexThread } from './index-thread.ts'
@@ -174,26 +174,27 @@ class Feeder {
 
 function rowOf(record: LibraryRecord): FedRow | undefined {
   const block = blockBodyOf(record)
-  if (block) {
-    try {
-      const envelope = envelopeOf(block)
-      const { type, domain, tier } = envelope
-      const curator = record.by === 'system' ? (block.curator ?? record.by) : record.by
-      const words = wordsOf(envelope)
-      return { kind: 'block', kbHash: block.kbHash, type, domain, isOpen: tier !== 'restricted', curator, words }
-    } catch {
-      // What the registry could not read is not there for it either.
-      return undefined
+  // What the registry cannot read is not there for it either.
+  const envelope = block && envelopeOf(block)
+  if (envelope) {
+    const { type, domain, tier } = envelope
+    const curator = curatorOf(record, block)
+    return {
+      kind: 'block',
+      kbHash: block.kbHash,
+      type,
+      domain,
+      isOpen: tier !== 'restricted',
+      curator,
+      words: wordsOf(envelope),
     }
   }
   const status = statusBodyOf(record)
   if (!status) return undefined
-  const { kbHash, act, holder } = status
+  const { kbHash, act } = status
   if (act === 'share') return { kind: 'open', kbHash }
   if (act === 'deprecate' || act === 'slash') return { kind: 'retire', kbHash }
-  if (act === 'hold')
-    return { kind: 'reader', kbHash, user: record.by === 'system' ? (holder ?? record.by) : record.by }
-  return undefined
+  return act === 'hold' ? { kind: 'reader', kbHash, user: holderOf(record, status) } : undefined
 }
 
 /** What tells a record from one of another library at the same position. */

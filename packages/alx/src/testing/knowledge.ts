@@ -56,7 +56,7 @@ export function codeOf(result: { readonly ok: boolean; readonly error?: { readon
   return result.error?.code ?? 'ok'
 }
 
-export function valueOf<T>(result: { readonly ok: true; readonly value: T } | { readonly ok: false }): T {
+export function must<T>(result: { readonly ok: true; readonly value: T } | { readonly ok: false }): T {
   if (!result.ok) throw new Error(JSON.stringify(result))
   return result.value
 }
