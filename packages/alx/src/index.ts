@@ -1,5 +1,7 @@
 // The public names of @parley/alx.
-export type { Answer } from './kb/answer.ts'
+
+export { type AlxPluginOptions, alxPlugin } from './http/plugin.ts'
+export { ALX_SCOPES, type AlxScope, type Authenticate, type Authenticated } from './http/scopes.ts'
 export {
   type BlockEntry,
   type BlockQuery,
@@ -32,14 +34,19 @@ export {
 export type {
   ArtifactCandidate,
   ArtifactSelector,
+  Body,
   ExecutionPlan,
+  KnowledgeService,
   PlanExecutor,
   PlannedStep,
+  RatedRun,
   SelectionRequest,
 } from './ports.ts'
+export { readSolveFacts, type SolveFacts, type StoredAttempt, type StoredStep } from './run/facts.ts'
 export type { RelatedBlock } from './select/related.ts'
 export { envelopeOfGenerated } from './select/selector.ts'
-export type { RatedExecution } from './settle/feedback.ts'
-export type { Rating } from './settle/ratings.ts'
+export { AlxServer } from './server/alx-server.ts'
+export type { AlxServerOptions } from './server/host.ts'
+export { type AlxSettings, DEFAULT_SETTINGS } from './settings.ts'
 export type { Reputation } from './settle/reputation.ts'
 export type { Settled } from './settle/settlements.ts'

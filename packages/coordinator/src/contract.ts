@@ -3,6 +3,7 @@ import type {
   AgentAdapter,
   Clock,
   IdSource,
+  Library,
   Principal,
   Result,
   RunEnd,
@@ -50,6 +51,8 @@ export interface CoordinatorOptions {
   readonly deployment?: DeploymentModel
   /** Makes the adapter of an agent: one for each agent of a run, closed with it. */
   readonly adapter: (wanted: WantedAdapter) => AgentAdapter
+  /** Whether an agent can work in a run without a project; without this none can. */
+  readonly worksWithoutFolder?: (agent: TeamAgent) => boolean
   /** Further variables for the process of every turn, for instance where the node can be reached. */
   readonly environment?: Readonly<Record<string, string>>
   readonly clock?: Clock
@@ -64,6 +67,8 @@ export interface CoordinatorOptions {
   readonly gates?: TeamGates
   /** What happens by itself to the record of runs that are over; nothing by default. */
   readonly storage?: StoragePolicy
+  /** Entries of a library run before another one takes over. */
+  readonly libraryEntries?: number
   /** Asked at the opening about every run that is not over. A reason ends the run before any turn of it starts. */
   readonly abandon?: (run: StoredRun) => string | undefined
   readonly log?: Log
@@ -90,8 +95,12 @@ export interface WantedAdapter {
 /** How a request is carried out: by whom, where, and whether somebody must approve it first. */
 export interface RunSetup {
   readonly team: Team
-  /** Absolute path of the project's folder. */
-  readonly project: string
+  /**
+   * Absolute path of the project's folder. Without one the run has no files and needs no git: all of its agents work
+   * without a folder (`CoordinatorOptions.worksWithoutFolder`), none of its tasks has a check
+   * or `paths` that it may change, and nothing is carried or set up. Otherwise `invalid_project`.
+   */
+  readonly project?: string | undefined
   /**
    * The principal approves the plan with this request: its tasks are approved under their name, and later ones wait for
    * them. If the principal may not approve anything, the caller has decided, and there is no such gate.
@@ -155,6 +164,8 @@ export interface Coordination {
   readonly applies: Pick<Applies, 'apply' | 'undo' | 'list'>
   readonly cleaning: Part<Cleaning>
   readonly users: Omit<Part<Users>, 'admit'>
+  /** What outlives single runs: Knowledge Blocks, feedback, forks and resets of sessions, settlements. */
+  readonly library: Library
   /** The storage of runs that are over: what is done about it by itself, and on request. */
   readonly storage: StorageKeeper
   /** What holds everything up: a fault of the machine. Undefined while it is sound. */

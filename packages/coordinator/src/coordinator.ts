@@ -19,6 +19,7 @@ import { Applies } from './apply/applies.ts'
 import { Cleaning } from './apply/cleaning.ts'
 import { HouseRecords } from './apply/house-record.ts'
 import type { AgentVerbs, Coordination, CoordinatorOptions, RunSetup } from './contract.ts'
+import { ProfileLibrary } from './library/library.ts'
 import { coordinatorDefaults } from './limits.ts'
 import { Machine } from './machine/machine.ts'
 import { probeMachine } from './machine/probe.ts'
@@ -58,6 +59,7 @@ export class Coordinator implements Coordination {
   readonly users: Users
   readonly applies: Applies
   readonly cleaning: Cleaning
+  readonly library: ProfileLibrary
   readonly #options: CoordinatorOptions
   readonly #runtime: Runtime
   readonly #machine: Machine
@@ -84,7 +86,7 @@ export class Coordinator implements Coordination {
       adapters: new RunAdapters(options.profile, options.adapter, log),
       drivers: this.#atWork,
       stopping: this.stopping,
-      isActive: run => run === runtime.house.run || runtime.active.includes(run),
+      isActive: run => runtime.isAtWork(run) || runtime.active.includes(run),
     }
     this.views = new RunViews(host)
     this.records = new RunRecords(host, this.views)
@@ -101,6 +103,7 @@ export class Coordinator implements Coordination {
     this.users = new Users(runtime.users, () => this.gates.list())
     this.applies = new Applies(host, this, records)
     this.cleaning = new Cleaning(host, { works: this.works, views: this.views, records })
+    this.library = new ProfileLibrary(host, this.users)
     this.#drivers = new RunDrivers(host, this.#atWork, this)
     this.#starts = new RunStarts(host, this.#drivers, this)
   }
@@ -108,7 +111,7 @@ export class Coordinator implements Coordination {
   /** Resumes the profile's runs that are not over. Processes that a dead node left behind are ended first. */
   static async open(options: CoordinatorOptions): Promise<Coordinator> {
     const { trail, secret, profile, clock = new SystemClock(), ids = new SystemIds(), log } = options
-    const { deployment = DEPLOYMENT_MODEL, storage } = options
+    const { deployment = DEPLOYMENT_MODEL, storage, libraryEntries } = options
     const machine =
       options.machine ?? new Machine({ clock, folder: profile, probe: probeMachine, log: (...said) => log?.(...said) })
     const runtime = await Runtime.open({
@@ -121,6 +124,7 @@ export class Coordinator implements Coordination {
       stateCache: fileStateCache(join(profile, 'states'), ContentCipher.for(deployment, secret)),
       onStateCacheFault: cause => log?.('warn', asParleyError(cause).message, { cause }),
       ...(storage && { storage }),
+      ...(libraryEntries !== undefined && { libraryEntries }),
       onStorageFault: ({ run, code, message, retry }) =>
         log?.('error', `storage: ${message}`, { code, retry, ...(run && { run }) }),
       onUnwritable: error => machine.report(error),

@@ -8,6 +8,7 @@ import type { GateAnswer } from './highway/resolve.ts'
 import type { ResolveRequest } from './integration/conflict.ts'
 import type { IntegrationDecision, IntegrationRequest } from './integration/integration.ts'
 import type { ReportRequest } from './integration/report.ts'
+import type { Filing } from './library/file.ts'
 import type { RecoveryStep } from './recovery/plan.ts'
 import type { SignalDraft } from './signal/decide.ts'
 import type { FailedClaim, UserChange } from './user/user.ts'
@@ -38,6 +39,8 @@ export type RuntimeCommand =
   /** The trail can be written again (W-REC-09). */
   | { readonly type: 'degraded_over'; readonly from: Timestamp; readonly reason: string }
   | { readonly type: 'record'; readonly entries: readonly ProposedEntry[] }
+  /** A record of the library that the node itself makes. */
+  | ({ readonly type: 'file_own' } & Filing)
 
 type Asks<T extends string, Fields extends string> = T extends string
   ? { readonly type: T } & { readonly [F in Fields]: unknown }
@@ -88,6 +91,8 @@ export type AgentCommand = { readonly caller: WorkspaceId; readonly agent?: stri
 
 export type UserCommand = { readonly user: string } & (
   | Asks<'inject', 'draft'>
+  /** A record of the library. */
+  | ({ readonly type: 'file' } & Filing)
   | ({ readonly type: 'resolve_gate' } & GateAnswer)
   | Asks<'resolve_escalation', 'signal' | 'answer'>
   | Asks<'user_abort' | 'user_resume', 'workspace'>

@@ -21,6 +21,7 @@ import { decideBegin, decideIntegration, decideMergeError } from './integration/
 import { decideReportConflicts } from './integration/report.ts'
 import { decideDiscardSalvage, decideMergeSalvage, decideSalvage } from './integration/salvage.ts'
 import { notBound } from './integrity/identity.ts'
+import { decideFile, denyInLibrary } from './library/file.ts'
 import { decideGrantRight, decideRevokeRight } from './port-right/decide.ts'
 import { decideDegradedOver, decideRecover, decideReportDegraded } from './recovery/decide.ts'
 import { invalidArgument, invalidState, notFound } from './refusal.ts'
@@ -124,6 +125,7 @@ const BY_RUNTIME: {
   recover: (batch, { step }) => decideRecover(batch, step),
   degraded_over: (batch, { from, reason }) => decideDegradedOver(batch, from, reason),
   record: (batch, { entries }) => decideRecord(batch, entries),
+  file_own: (batch, filing) => decideFile(batch, undefined, filing),
 }
 
 function decideRecord(batch: Batch, entries: readonly ProposedEntry[]): Result<void> {
@@ -139,7 +141,10 @@ function decideRecord(batch: Batch, entries: readonly ProposedEntry[]): Result<v
 function decideUserCommand(batch: Batch, command: UserCommand): Result<unknown> {
   const stranger = identifyUser(batch, command.user)
   if (stranger) return stranger
+  if (batch.run.library && command.type !== 'file') return denyInLibrary(batch, command)
   switch (command.type) {
+    case 'file':
+      return decideFile(batch, command.user, command)
     case 'inject':
       return decideInject(batch, command.user, command.draft)
     case 'resolve_gate':

@@ -6,6 +6,8 @@ export { expandHighway, HIGHWAY_PRESETS, type HighwayDraft, type HighwayPreset }
 export type { GateRecord } from './highway/gate.ts'
 export { MODIFIABLE } from './highway/modify.ts'
 export type { ProofReport } from './integrity/proof-report.ts'
+export { isMade } from './library/file.ts'
+export { isLibrary, type LibraryPart } from './library/library.ts'
 export { kernelDefaults, kernelLimits } from './limits.ts'
 export { DEPLOYMENT_MODEL, deploymentModel } from './run/deployment.ts'
 export type { Delivery, Transport } from './runtime/actor/transport.ts'

@@ -66,6 +66,8 @@ export const kernelLimits = {
   reportedViolations: 16,
   knownViolations: 4096,
   houseEntries: 1_000_000,
+  /** Entries of a library run before it is succeeded: seven for a record at most, each of which memory remembers. */
+  libraryEntries: 250_000,
 } as const
 
 export const kernelDefaults = {
@@ -78,6 +80,8 @@ export const kernelDefaults = {
   /** Escalations with a timeout that wait for one absent user; beyond that the oldest falls back (W-HWY-21). */
   escalationQueue: 64,
   operator: 'operator',
+  /** The library's worker is at work as long as its run, in milliseconds: a hundred years. */
+  libraryTimeout: 100 * 365 * 24 * 60 * 60_000,
   /** A workspace without a timeout of its own gets this one (W-BUDGET-01), in milliseconds. */
   timeout: 24 * 60 * 60_000,
   /** The base of redelivery (W-ENV-14), in milliseconds. */

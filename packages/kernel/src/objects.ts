@@ -11,7 +11,7 @@ import { openSalvage, type PausedIntegration, type ResultRecord } from './integr
 import { missingDirective } from './integrity/object-proof.ts'
 import type { Run } from './run/run.ts'
 import { recordedVocabulary } from './taxonomy/taxonomy.ts'
-import { foundHouse } from './user/evolve.ts'
+import { foundStanding } from './user/evolve.ts'
 import type { BatchAbort } from './workspace/batch-abort.ts'
 import type { DirectiveDraft, Workspace } from './workspace/workspace.ts'
 
@@ -93,7 +93,7 @@ const FOLDS: { readonly [K in ObjectKind]: ObjectFold } = {
   },
   directive: (run, object) => void run.staged.set(directiveKey((object.value as DirectiveRecord).workspace), object),
   context(run, { value }) {
-    if (run.root === undefined) foundHouse(run, value)
+    if (run.root === undefined) foundStanding(run, value)
   },
   envelope: stage,
   checkpoint: stage,

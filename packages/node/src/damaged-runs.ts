@@ -79,6 +79,7 @@ export class DamagedRuns implements Coordination {
   readonly migrations = { hasAgent: async () => false, migrate: this.#refuse }
   readonly salvages = { left: this.#refuse, decide: this.#refuse }
   readonly budgets = { list: this.#refuse, raise: this.#refuse }
+  readonly library = { append: this.#refuse, read: this.#fail }
   readonly users = {
     list: async () => [],
     /** Nobody can be recorded, and nobody need be: there is nothing that they could do. */

@@ -3,12 +3,12 @@ import type { KbEnvelope } from '@alx/protocol'
 import { invariant, type Library } from '@parley/core'
 import type { Block } from './blocks.ts'
 import { kbLimits } from './limits.ts'
-import { type BlockBody, blockBodyOf } from './records.ts'
+import { blockBodyOf, envelopeOf } from './records.ts'
 
 export class Envelopes {
   readonly #library: Library
   readonly #limit: number
-  /** In the order in which they were last asked for. */
+  /** As JSON, whose size is known and which nobody can change, in the order in which they were last asked for. */
   readonly #recent = new Map<string, string>()
   #characters = 0
 
@@ -17,29 +17,26 @@ export class Envelopes {
     this.#limit = limit
   }
 
-  /** The canonical text. Throws what reading the library throws. */
-  async text(block: Pick<Block, 'kbHash' | 'at'>): Promise<string> {
+  /** Throws what reading the library throws. */
+  async envelope(block: Pick<Block, 'kbHash' | 'at'>): Promise<KbEnvelope> {
     const { kbHash } = block
     const known = this.#recent.get(kbHash)
     if (known !== undefined) {
       this.#recent.delete(kbHash)
       this.#recent.set(kbHash, known)
-      return known
+      return JSON.parse(known) as KbEnvelope
     }
-    const { text } = await this.#read(block)
-    this.#keep(kbHash, text)
-    return text
+    const envelope = await this.#read(block)
+    this.#keep(kbHash, JSON.stringify(envelope))
+    return envelope
   }
 
-  async envelope(block: Pick<Block, 'kbHash' | 'at'>): Promise<KbEnvelope> {
-    return JSON.parse(await this.text(block)) as KbEnvelope
-  }
-
-  async #read({ kbHash, at }: Pick<Block, 'kbHash' | 'at'>): Promise<BlockBody> {
+  async #read({ kbHash, at }: Pick<Block, 'kbHash' | 'at'>): Promise<KbEnvelope> {
     for await (const record of this.#library.read({ after: at - 1 })) {
       const body = blockBodyOf(record)
-      invariant(record.at === at && body?.kbHash === kbHash, 'a block is where its record was')
-      return body
+      const envelope = body && envelopeOf(body)
+      invariant(record.at === at && body?.kbHash === kbHash && envelope, 'a block is where its record was')
+      return envelope
     }
     invariant(false, 'a record of the library stays')
   }

@@ -4,10 +4,10 @@ import { factual, HASHES, K1, K3, K4, presenting } from '../testing/known-blocks
 
 async function exported() {
   const { knowledge } = await openKnowledge()
-  must(await knowledge.register(U, presenting(K1, { kbId: 'restores' })))
-  must(await knowledge.register(V, presenting(K4)))
+  must(await knowledge.register(presenting(K1, { kbId: 'restores' }), U))
+  must(await knowledge.register(presenting(K4), V))
   const attribution = [{ parentHash: HASHES.K1, royaltyShareBps: 4000, relationship: 'extd' as const }]
-  must(await knowledge.register(U, presenting(K3, { attribution, queryFee: '12' })))
+  must(await knowledge.register(presenting(K3, { attribution, queryFee: '12' }), U))
   must(await knowledge.act(OWNER, HASHES.K3, 'trust'))
   return { knowledge, text: must(await knowledge.export(V, HASHES.K3)) }
 }
@@ -18,13 +18,13 @@ test('an exported block brings its sources along and is taken in by another Parl
   const taken = must(await knowledge.import(OWNER, text))
   expect(taken.map(({ isNew }) => isNew)).toEqual([true, true, true])
   expect(taken.at(-1)?.kbHash).toBe(HASHES.K3)
-  expect(must(await knowledge.read(V, HASHES.K3))).toMatchObject({
+  expect(must(await knowledge.read(HASHES.K3, V))).toMatchObject({
     envelope: { ...K3, sources: [HASHES.K1, HASHES.K4] },
     curator: OWNER.id,
     queryFee: '12',
     attribution: [{ parentHash: HASHES.K1, royaltyShareBps: 4000, relationship: 'extd' }],
   })
-  expect(must(await knowledge.read(V, HASHES.K1)).kbId).toBe('restores')
+  expect(must(await knowledge.read(HASHES.K1, V)).kbId).toBe('restores')
   expect(knowledge.mayExecute(OWNER, HASHES.K3)).toBe(false)
   // Who registered it where it came from is kept, as a claim.
   expect(library.records.at(-1)?.body.origin).toMatchObject({ curator: 'U' })
@@ -62,8 +62,8 @@ test.each<[string, (text: string) => string]>([
 
 test('what the reader may not see is not exported, be it the block or one of its sources', async () => {
   const { knowledge } = await openKnowledge()
-  const secret = must(await knowledge.register(U, presenting(factual('secret', { tier: 'restricted' })))).kbHash
-  const open = must(await knowledge.register(U, presenting(factual('open', { sources: [secret] })))).kbHash
+  const secret = must(await knowledge.register(presenting(factual('secret', { tier: 'restricted' })), U)).kbHash
+  const open = must(await knowledge.register(presenting(factual('open', { sources: [secret] })), U)).kbHash
   for (const kbHash of [secret, open]) {
     expect(codeOf(await knowledge.export(V, kbHash))).toBe('KB_NOT_FOUND')
     expect(codeOf(await knowledge.export(U, kbHash))).toBe('ok')
@@ -73,7 +73,7 @@ test('what the reader may not see is not exported, be it the block or one of its
 test('a lineage that forks and meets again is exported with each block once', async () => {
   const { knowledge } = await openKnowledge()
   const add = async (text: string, ...sources: string[]) =>
-    must(await knowledge.register(U, presenting(factual(text, { sources })))).kbHash
+    must(await knowledge.register(presenting(factual(text, { sources })), U)).kbHash
   let top = await add('bottom')
   for (let rung = 0; rung < 20; rung++)
     top = await add(`top ${rung}`, await add(`l ${rung}`, top), await add(`r ${rung}`, top))

@@ -8,7 +8,12 @@ export function intentKey({ verb, target, domain }: SolveIntentShape): string {
 
 /** The intent that a block is an answer to; only a procedure and a synthesis have one. */
 export function intentKeyOf({ type, domain, payload }: KbEnvelope): string | undefined {
-  if (type === 'synthesis' && typeof payload.question === 'string') return key(domain, payload.question)
+  if (type === 'synthesis' && typeof payload.question === 'string') {
+    // What a run made asks `deploy api (engineering)`, as a session's intent is written (ALX-SESS-06).
+    const scope = ` (${domain})`
+    const { question } = payload
+    return key(domain, question.endsWith(scope) ? question.slice(0, -scope.length) : question)
+  }
   const intent = type === 'procedure' ? intentOfProcedure(payload) : undefined
   return intent && intentKey({ ...intent, domain })
 }

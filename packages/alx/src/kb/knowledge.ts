@@ -13,32 +13,32 @@ import {
   type KbRegistration,
   type KbVerification,
   type KbVerifyInput,
+  type LearningInfo,
   type Result,
   type SettlementInput,
   type SolveArtifact,
   type SolveIntentShape,
   verifyKBArtifact,
 } from '@alx/protocol'
-import { type Clock, type IdSource, type Library, ParleyError, type Principal } from '@parley/core'
-import type { ArtifactSelector } from '../ports.ts'
+import { type Clock, type IdSource, type Library, ParleyError, type Principal, type RunId } from '@parley/core'
+import type { ArtifactSelector, Body, KnowledgeService, RatedRun } from '../ports.ts'
 import { BlockIndex } from '../select/block-index.ts'
 import { IndexBroken } from '../select/index-thread.ts'
 import { selectLimits } from '../select/limits.ts'
 import { type RelatedBlock, relatedBlocks } from '../select/related.ts'
 import { artifactOf, KnowledgeSelector } from '../select/selector.ts'
 import { queryWords } from '../select/words.ts'
-import { Feedback, type RatedExecution } from '../settle/feedback.ts'
+import { Feedback } from '../settle/feedback.ts'
 import { Ledger } from '../settle/ledger.ts'
-import { type Rating, Ratings } from '../settle/ratings.ts'
+import { Ratings } from '../settle/ratings.ts'
 import { type Reputation, reputationOf } from '../settle/reputation.ts'
 import { type Settled, Settlements } from '../settle/settlements.ts'
-import type { Answer } from './answer.ts'
 import { type Block, Blocks, mayExecute, mayRead } from './blocks.ts'
 import { Envelopes } from './envelopes.ts'
 import { exportBlock, readExport } from './exchange.ts'
 import { LibraryFold } from './library-fold.ts'
 import { kbLimits } from './limits.ts'
-import { DIRECTIONS, type Direction, lineageOf } from './lineage.ts'
+import { type Direction, lineageOf } from './lineage.ts'
 import type { TeamOutline } from './procedure.ts'
 import { invalidRequest, kbNotFound, refused, unavailable } from './refusals.ts'
 import { type KbAct, KbRegistry, type Maker } from './registry.ts'
@@ -88,7 +88,7 @@ export type BlockEntry = Pick<
   | 'queryFee'
 > & { readonly tier: SolveArtifact['tier'] }
 
-export class Knowledge {
+export class Knowledge implements KnowledgeService {
   readonly selector: ArtifactSelector
   readonly #blocks: Blocks
   readonly #ledger: Ledger
@@ -151,17 +151,22 @@ export class Knowledge {
   }
 
   /** ALX-KB-12. `isNew` is the difference between 201 and 200. */
-  register(by: Principal, input: KbRegisterInput): Promise<Result<Answer<KbRegistration>>> {
+  register(input: KbRegisterInput, by: Principal): Promise<Result<Body<KbRegistration>>> {
     return reading(() => this.#registry.register(by, input))
   }
 
   /** Registers what a run made, or the plan that it carries out; asking again is harmless. */
-  make(maker: Maker, envelope: KbEnvelope): Promise<Result<Answer<KbRegistration>>> {
+  make(maker: Maker, envelope: KbEnvelope): Promise<Result<Body<KbRegistration>>> {
     return reading(() => this.#registry.make(maker, envelope))
   }
 
+  async keep(envelope: KbEnvelope, curator: string): Promise<Result<void>> {
+    const kept = await this.make({ by: 'system', user: curator }, envelope)
+    return kept.ok ? { ok: true, value: undefined } : kept
+  }
+
   /** ALX-KB-14. */
-  read(reader: Principal, kbHash: string): Promise<Result<Answer<KbRecord>>> {
+  read(kbHash: string, reader: Principal): Promise<Result<Body<KbRecord>>> {
     return reading(async () => {
       const block = this.#visible(reader, kbHash)
       if (!block.ok) return block
@@ -173,7 +178,7 @@ export class Knowledge {
   }
 
   /** ALX-KB-15. Needs no registry. */
-  verify({ envelope, expectedKbHash, artifactBase64 }: KbVerifyInput): Result<Answer<KbVerification>> {
+  async verify({ envelope, expectedKbHash, artifactBase64 }: KbVerifyInput): Promise<Result<Body<KbVerification>>> {
     const artifact = artifactBase64 === undefined ? undefined : Buffer.from(artifactBase64, 'base64')
     try {
       const verified = verifyKBArtifact({ manifest: envelope, artifact, expectedKbHash })
@@ -185,23 +190,22 @@ export class Knowledge {
     }
   }
 
-  /** ALX-KB-16; `direction` as it comes in the query. */
-  lineage(reader: Principal, kbHash: string, direction: string = 'ancestors'): Result<Answer<KbLineage>> {
+  /** ALX-KB-16. */
+  async lineage(kbHash: string, direction: Direction, reader: Principal): Promise<Result<Body<KbLineage>>> {
     if (!isHash(kbHash)) return invalidRequest('kbHash', 'must be 0x and 64 lower-case hexadecimal digits')
-    if (!isDirection(direction)) return invalidRequest('direction', `must be ${DIRECTIONS.join(' or ')}`)
     return lineageOf(reader.id, kbHash, direction, this.#blocks)
   }
 
-  /** ALX-SETTLE-07. `isNew` is the difference between 201 and 200. */
+  /** ALX-SETTLE-07. `signer` is the address that signed the request, if one did: it is on record. */
   settle(
-    by: Principal,
     input: SettlementInput,
+    by: Principal,
     signer?: string,
-  ): Promise<Result<{ readonly settlement: Settled; readonly isNew: boolean }>> {
+  ): Promise<Result<{ readonly body: Settled; readonly isNew: boolean }>> {
     return reading(() => this.#settlements.settle(by, input, signer))
   }
 
-  readSettlement(reader: Principal, queryId: string): Promise<Result<Settled>> {
+  readSettlement(queryId: string, reader: Principal): Promise<Result<Settled>> {
     return reading(() => this.#settlements.read(reader.id, queryId))
   }
 
@@ -210,18 +214,15 @@ export class Knowledge {
     return this.#ledger.balances()
   }
 
-  /** ALX-SOLVE-17. The caller looks the execution up, as one that this user may see. */
-  feedback(
-    by: Principal,
-    input: FeedbackInput,
-    execution: RatedExecution | undefined,
-  ): Promise<Result<Answer<FeedbackRecord>>> {
-    return reading(() => this.#feedback.record(by, input, execution))
+  /** ALX-SOLVE-17. */
+  feedback(input: FeedbackInput, by: Principal, { artifactId }: RatedRun): Promise<Result<Body<FeedbackRecord>>> {
+    return reading(() => this.#feedback.record(by, input, artifactId))
   }
 
-  /** What a user last said about an execution: for `learning`. */
-  ratingOf(user: string, executionId: string): Rating | undefined {
-    return this.#ratings.of(user, executionId)
+  /** ALX-SOLVE-08. Nothing here measures a gain over a baseline, so `improvement` is `null`. */
+  learning(run: RunId): LearningInfo {
+    const { feedbackId = null, recordedAt = null } = this.#ratings.latest(run) ?? {}
+    return { eligible: true, feedbackId, recordedAt, improvement: null }
   }
 
   /** ALX-SETTLE-09; undefined for a block that the reader may not see. */
@@ -305,11 +306,11 @@ export class Knowledge {
   }
 
   /** Takes such a file in. Nothing is registered of a file that has a mistake; importing it again is harmless. */
-  import(by: Principal, file: string): Promise<Result<readonly Answer<KbRegistration>[]>> {
+  import(by: Principal, file: string): Promise<Result<readonly Body<KbRegistration>[]>> {
     return reading(async () => {
       const blocks = readExport(file)
       if (!blocks.ok) return blocks
-      const registered: Answer<KbRegistration>[] = []
+      const registered: Body<KbRegistration>[] = []
       for (const { input, origin } of blocks.value) {
         const one = await this.#registry.register(by, input, origin)
         if (!one.ok) return one
@@ -343,8 +344,4 @@ function entryOf(block: Block): BlockEntry {
 
 function isHash(text: string): boolean {
   return /^0x[0-9a-f]{64}$/.test(text)
-}
-
-function isDirection(text: string): text is Direction {
-  return DIRECTIONS.some(direction => direction === text)
 }

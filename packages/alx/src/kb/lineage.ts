@@ -5,8 +5,7 @@ import { type Blocks, mayRead } from './blocks.ts'
 import { kbLimits } from './limits.ts'
 import { kbNotFound, refused } from './refusals.ts'
 
-export const DIRECTIONS = ['ancestors', 'descendants'] as const
-export type Direction = (typeof DIRECTIONS)[number]
+export type Direction = 'ancestors' | 'descendants'
 
 type Edges = Pick<Blocks, 'get' | 'childrenOf'>
 

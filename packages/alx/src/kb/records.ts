@@ -1,16 +1,14 @@
 // What the library keeps of Knowledge Blocks: bodies of `knowledge_block` and `kb.status`.
-import type { AttributionLink, KbEnvelope } from '@alx/protocol'
-import { compile, type LibraryRecord, type Static, Type } from '@parley/core'
+import { type AttributionLink, canonicalize as canonicalText, type KbEnvelope } from '@alx/protocol'
+import { canonicalize, compile, type LibraryRecord, ParleyError, type Static, Type } from '@parley/core'
 
 const hash = Type.String({ pattern: '^0x[0-9a-f]{64}$' })
 
 const blockShape = Type.Object({
   kbHash: hash,
-  /**
-   * The canonical text of the envelope: what is hashed, so that no other form of JSON comes between a block and its
-   * identity, and the depth of a record does not bound the depth of a block.
-   */
-  text: Type.String(),
+  envelope: Type.Optional(Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object' })),
+  /** Instead of it, the canonical text of one that would not come back from a record as it was: `keptEnvelope`. */
+  text: Type.Optional(Type.String()),
   kbId: Type.Optional(Type.String()),
   attribution: Type.Array(
     Type.Object({
@@ -54,14 +52,32 @@ export function statusBodyOf({ type, body }: LibraryRecord): StatusBody | undefi
   return type === 'kb.status' && statusBody.is(body) ? body : undefined
 }
 
-/** Undefined where it lacks a member that is used here: a library can have been written by a later version. */
-export function envelopeOf({ text }: BlockBody): KbEnvelope | undefined {
+/** Levels of nesting that a record of the library puts around a body, and some more. */
+const AROUND = ['[[[[[[[[', ']]]]]]]]'] as const
+
+/** How a record keeps an envelope: as it is, unless it is nested too deeply for the library's own canonical form. */
+export function keptEnvelope(envelope: KbEnvelope): Pick<BlockBody, 'envelope' | 'text'> {
+  const text = canonicalText(envelope)
+  return comesBack(envelope, text) ? { envelope: { ...envelope } } : { text }
+}
+
+function comesBack(envelope: KbEnvelope, text: string): boolean {
   try {
-    const envelope = JSON.parse(text) as KbEnvelope
-    const { type, domain, sources, payload } = envelope
+    return canonicalize([[[[[[[[envelope]]]]]]]]) === `${AROUND[0]}${text}${AROUND[1]}`
+  } catch (thrown) {
+    if (thrown instanceof ParleyError) return false
+    throw thrown
+  }
+}
+
+/** Undefined where it lacks a member that is used here: a library can have been written by a later version. */
+export function envelopeOf({ envelope, text }: BlockBody): KbEnvelope | undefined {
+  try {
+    const read = (envelope ?? JSON.parse(text ?? 'null')) as KbEnvelope
+    const { type, domain, sources, payload } = read
     const isObject = typeof payload === 'object' && payload !== null
     return typeof type === 'string' && typeof domain === 'string' && Array.isArray(sources) && isObject
-      ? envelope
+      ? read
       : undefined
   } catch {
     return undefined

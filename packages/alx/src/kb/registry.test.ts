@@ -9,16 +9,16 @@ const CID_OF_K1 = 'bafkreihkke3ybawj4smv3qrt6szrwwyy24vswefzx4qmkavi5fdtlg5ezq'
 
 test('ALX-T49 a block is registered once; whoever registers it again gets the first one, label included', async () => {
   const { knowledge, library } = await openKnowledge()
-  const first = await knowledge.register(U, presenting(K1, { kbId: 'restores' }))
+  const first = await knowledge.register(presenting(K1, { kbId: 'restores' }), U)
   expect(first).toEqual({
     ok: true,
     value: { kbHash: HASHES.K1, kbId: 'restores', cidV1: CID_OF_K1, isNew: true },
   })
-  expect(await knowledge.register(U, presenting(K1))).toMatchObject({ value: { isNew: false, kbId: 'restores' } })
+  expect(await knowledge.register(presenting(K1), U)).toMatchObject({ value: { isNew: false, kbId: 'restores' } })
   const other = presenting({ ...K1, curator: 'V', createdAt: 'now' }, { kbId: 'other', queryFee: '7' })
-  expect(await knowledge.register(V, other)).toMatchObject({ value: { isNew: false, kbId: 'restores' } })
+  expect(await knowledge.register(other, V)).toMatchObject({ value: { isNew: false, kbId: 'restores' } })
   expect(library.records.map(({ type, by }) => [type, by])).toEqual([['knowledge_block', 'U']])
-  expect(must(await knowledge.read(V, HASHES.K1))).toEqual({
+  expect(must(await knowledge.read(HASHES.K1, V))).toEqual({
     kbHash: HASHES.K1,
     kbId: 'restores',
     envelope: K1,
@@ -34,13 +34,13 @@ test('ALX-T46 a repeated source hashes like one, and is refused at registration'
   const { knowledge, library } = await openKnowledge()
   const repeated = { ...K3, sources: [HASHES.K4, HASHES.K1, HASHES.K4] }
   expect(kbHashFromEnvelope(repeated)).toBe(HASHES.K3)
-  expect(codeOf(await knowledge.register(U, presenting(repeated)))).toBe('INVALID_ENVELOPE')
+  expect(codeOf(await knowledge.register(presenting(repeated), U))).toBe('INVALID_ENVELOPE')
   expect(library.records).toEqual([])
 })
 
 test('ALX-T50 a registration answers the first check that fails, and records nothing', async () => {
   const { knowledge, library } = await openKnowledge()
-  const answer = async (envelope: object) => codeOf(await knowledge.register(U, presenting(envelope)))
+  const answer = async (envelope: object) => codeOf(await knowledge.register(presenting(envelope), U))
   expect(await answer(K3)).toBe('UNREGISTERED_SOURCE')
   expect(await answer({ ...K1, kbHash: HASHES.K4 })).toBe('KB_HASH_MISMATCH')
   expect(await answer({ ...K1, payload: { ...K1.payload, type: 'rubric' } })).toBe('SCHEMA_INVALID')
@@ -49,24 +49,24 @@ test('ALX-T50 a registration answers the first check that fails, and records not
   expect(await answer(K4)).toBe('ok')
   expect(await answer({ ...K3, sources: [HASHES.K4] })).toBe('INVALID_ENVELOPE')
   expect(await answer(K3)).toBe('ok')
-  const stored = must(await knowledge.read(U, HASHES.K3)).envelope
+  const stored = must(await knowledge.read(HASHES.K3, U)).envelope
   expect(stored).toEqual({ ...K3, sources: [HASHES.K1, HASHES.K4] })
 })
 
 test('ALX-T51 a block that names its own hash as a source is refused', async () => {
   const { knowledge, library } = await openKnowledge({ hash: () => bytesOf(HASHES.K1) })
-  expect(codeOf(await knowledge.register(U, presenting(K3)))).toBe('SELF_REFERENCE')
+  expect(codeOf(await knowledge.register(presenting(K3), U))).toBe('SELF_REFERENCE')
   expect(library.records).toEqual([])
 })
 
 test('ALX-T71 what stands beside the members of an envelope is ignored, and old parents with a warning', async () => {
   const { knowledge } = await openKnowledge()
   const input = presenting({ ...K1, parents: [HASHES.K4], x: 1, metadata: { a: null } })
-  expect(await knowledge.register(U, input)).toEqual({
+  expect(await knowledge.register(input, U)).toEqual({
     ok: true,
     value: { kbHash: HASHES.K1, kbId: null, cidV1: CID_OF_K1, isNew: true, warnings: ['PARENTS_IGNORED'] },
   })
-  expect(must(await knowledge.read(U, HASHES.K1)).envelope).toEqual(K1)
+  expect(must(await knowledge.read(HASHES.K1, U)).envelope).toEqual(K1)
 })
 
 /** What a library of another making holds: a block with an edge to a hash that is not registered. */
@@ -84,19 +84,19 @@ const C = `0x${'c'.repeat(64)}`
 
 test('ALX-T73 a circle in the lineage is found when it is walked, and never registered', async () => {
   const circle = await openKnowledge({ library: preloaded([A, [B]], [B, [A]]) })
-  expect(codeOf(circle.knowledge.lineage(U, A))).toBe('CYCLE_DETECTED')
+  expect(codeOf(await circle.knowledge.lineage(A, 'ancestors', U))).toBe('CYCLE_DETECTED')
   for (const library of [preloaded([B, [A]]), preloaded([B, [A]], [C, [B]])]) {
     const { knowledge } = await openKnowledge({ library, hash: () => bytesOf(A) })
     const last = library.records.length === 1 ? B : C
-    expect(codeOf(await knowledge.register(U, presenting(factual('new', { sources: [last] }))))).toBe('CYCLE_DETECTED')
-    expect(codeOf(await knowledge.register(U, presenting(factual('new'))))).toBe('ok')
+    expect(codeOf(await knowledge.register(presenting(factual('new', { sources: [last] })), U))).toBe('CYCLE_DETECTED')
+    expect(codeOf(await knowledge.register(presenting(factual('new')), U))).toBe('ok')
   }
 })
 
 test('ALX-KB-12 registrations of one block at the same time make one record, and one of them is new', async () => {
   const { knowledge, library } = await openKnowledge()
   const all = await Promise.all(
-    [U, V, U, V, U].map((by, at) => knowledge.register(by, presenting(K1, { kbId: `${at}` }))),
+    [U, V, U, V, U].map((by, at) => knowledge.register(presenting(K1, { kbId: `${at}` }), by)),
   )
   const answers = all.map(must)
   expect(answers.map(({ isNew }) => isNew)).toEqual([true, false, false, false, false])
@@ -106,43 +106,43 @@ test('ALX-KB-12 registrations of one block at the same time make one record, and
 
 test('ALX-KB-13 where two processes registered a block at once, the first record counts, here and after a start', async () => {
   const { knowledge, library, clock } = await openKnowledge()
-  must(await knowledge.register(U, presenting(K1, { kbId: 'first' })))
+  must(await knowledge.register(presenting(K1, { kbId: 'first' }), U))
   library.put({ ...library.records[0]!, by: 'V' })
   const again = await openKnowledge({ library, clock })
   for (const one of [knowledge, again.knowledge])
-    expect(await one.read(U, HASHES.K1)).toMatchObject({ value: { curator: 'U', kbId: 'first' } })
+    expect(await one.read(HASHES.K1, U)).toMatchObject({ value: { curator: 'U', kbId: 'first' } })
 })
 
 test('ALX-KB-12 a library that cannot be written refuses for the moment, says nothing of itself, and can be asked again', async () => {
   const { knowledge, library } = await openKnowledge()
   library.refuse = () => libraryFailure()
-  const refused = await knowledge.register(U, presenting(K1))
+  const refused = await knowledge.register(presenting(K1), U)
   expect(refused).toMatchObject({ ok: false, error: { code: 'UPSTREAM_UNAVAILABLE', retryable: true } })
   expect(JSON.stringify(refused)).not.toContain('/somewhere')
   library.refuse = () => undefined
-  expect(await knowledge.register(U, presenting(K1))).toMatchObject({ value: { isNew: true } })
+  expect(await knowledge.register(presenting(K1), U)).toMatchObject({ value: { isNew: true } })
 })
 
 test('ALX-KB-14 a malformed hash, an unknown one and one that the reader may not see', async () => {
   const { knowledge } = await openKnowledge()
-  const secret = must(await knowledge.register(U, presenting(factual('secret', { tier: 'restricted' })))).kbHash
-  expect(codeOf(await knowledge.read(V, secret.toUpperCase()))).toBe('INVALID_REQUEST')
-  const [unknown, unreadable] = [await knowledge.read(V, A), await knowledge.read(V, secret)]
+  const secret = must(await knowledge.register(presenting(factual('secret', { tier: 'restricted' })), U)).kbHash
+  expect(codeOf(await knowledge.read(secret.toUpperCase(), V))).toBe('INVALID_REQUEST')
+  const [unknown, unreadable] = [await knowledge.read(A, V), await knowledge.read(secret, V)]
   expect(JSON.stringify(unreadable).replaceAll(secret, A)).toBe(JSON.stringify(unknown))
   expect(codeOf(unknown)).toBe('KB_NOT_FOUND')
-  expect(codeOf(await knowledge.read(U, secret))).toBe('ok')
+  expect(codeOf(await knowledge.read(secret, U))).toBe('ok')
 })
 
 test('a restricted block is its curator’s in every way, until they share it', async () => {
   const { knowledge } = await openKnowledge()
   const envelope = factual('the secret recipe', { tier: 'restricted' })
-  const secret = must(await knowledge.register(U, presenting(envelope, { kbId: 'mine' }))).kbHash
+  const secret = must(await knowledge.register(presenting(envelope, { kbId: 'mine' }), U)).kbHash
   const child = presenting(factual('child', { sources: [secret] }))
   const codes = async () => [
-    codeOf(await knowledge.read(V, secret)),
-    codeOf(knowledge.lineage(V, secret)),
-    codeOf(await knowledge.settle(V, { queryId: 'q', kbHash: secret, amount: '0' })),
-    codeOf(await knowledge.register(V, child)),
+    codeOf(await knowledge.read(secret, V)),
+    codeOf(await knowledge.lineage(secret, 'ancestors', V)),
+    codeOf(await knowledge.settle({ queryId: 'q', kbHash: secret, amount: '0' }, V)),
+    codeOf(await knowledge.register(child, V)),
     codeOf(await knowledge.export(V, secret)),
     codeOf(await knowledge.artifact(V, secret, 'selected')),
   ]
@@ -151,7 +151,7 @@ test('a restricted block is its curator’s in every way, until they share it', 
   expect(must(await knowledge.search(V, 'secret recipe'))).toEqual([])
   expect(must(knowledge.list(V)).blocks).toEqual([])
   // Whoever has the same content learns neither label nor more.
-  expect(await knowledge.register(V, presenting(envelope))).toMatchObject({ value: { isNew: false, kbId: null } })
+  expect(await knowledge.register(presenting(envelope), V)).toMatchObject({ value: { isNew: false, kbId: null } })
   for (const act of ['share', 'deprecate', 'trust'] as const)
     expect(codeOf(await knowledge.act(V, secret, act))).toBe('KB_NOT_FOUND')
 
@@ -162,7 +162,7 @@ test('a restricted block is its curator’s in every way, until they share it', 
 
 test('curators deprecate and share, the owner slashes and trusts, and what holds already is not recorded again', async () => {
   const { knowledge, library, clock } = await openKnowledge()
-  const { kbHash } = must(await knowledge.register(U, presenting(K1)))
+  const { kbHash } = must(await knowledge.register(presenting(K1), U))
   for (const by of [V, OWNER])
     for (const act of ['deprecate', 'share'] as const)
       expect(codeOf(await knowledge.act(by, kbHash, act))).toBe('UNAUTHORIZED')
@@ -186,14 +186,14 @@ test('curators deprecate and share, the owner slashes and trusts, and what holds
     ['the-owner', { kbHash, act: 'slash', reason: 'why' }],
   ])
   const again = await openKnowledge({ library, clock })
-  expect(await again.knowledge.read(U, kbHash)).toMatchObject({ value: { status: 'slashed', envelope: K1 } })
+  expect(await again.knowledge.read(kbHash, U)).toMatchObject({ value: { status: 'slashed', envelope: K1 } })
   expect(codeOf(await knowledge.act(U, kbHash, 'share', 'x'.repeat(2001)))).toBe('INVALID_REQUEST')
 })
 
 test('what was made here may be executed by those for whom it was made, whoever registered it first', async () => {
   const { knowledge, library, clock } = await openKnowledge()
   const plan = factual('a plan', { tier: 'restricted' })
-  const { kbHash } = must(await knowledge.register(V, presenting(plan)))
+  const { kbHash } = must(await knowledge.register(presenting(plan), V))
   expect([knowledge.mayExecute(V, kbHash), knowledge.mayExecute(U, kbHash)]).toEqual([false, false])
   const made = await Promise.all([
     knowledge.make({ by: U, user: 'U' }, plan),
@@ -201,16 +201,16 @@ test('what was made here may be executed by those for whom it was made, whoever 
   ])
   expect(made.map(one => must(one).isNew)).toEqual([false, false])
   expect(library.records).toHaveLength(2)
-  expect(codeOf(await knowledge.read(U, kbHash))).toBe('ok')
+  expect(codeOf(await knowledge.read(kbHash, U))).toBe('ok')
   expect(knowledge.mayExecute(U, kbHash)).toBe(true)
-  expect(codeOf(await knowledge.read(OWNER, kbHash))).toBe('KB_NOT_FOUND')
+  expect(codeOf(await knowledge.read(kbHash, OWNER))).toBe('KB_NOT_FOUND')
 
   // After a crash, `system` finishes what the run of U began.
   const result = factual('a result', { tier: 'restricted', sources: [kbHash] })
   const late = must(await knowledge.make({ by: 'system', user: 'U' }, result))
   expect(late.isNew).toBe(true)
   const again = await openKnowledge({ library, clock })
-  expect(await again.knowledge.read(U, late.kbHash)).toMatchObject({ value: { curator: 'U' } })
+  expect(await again.knowledge.read(late.kbHash, U)).toMatchObject({ value: { curator: 'U' } })
   expect(again.knowledge.mayExecute(U, kbHash)).toBe(true)
 })
 
@@ -219,15 +219,32 @@ test('ALX-KB-15 verifying compares whatever can be compared, and needs no regist
   const payloadHash = K1.artifactHash!
   const verified = (envelope: object, more: object = {}) => knowledge.verify({ ...presenting(envelope), ...more })
   const good = { ok: true, value: { valid: true, kbHash: HASHES.K1, artifactHash: payloadHash } }
-  expect(verified(K1)).toEqual(good)
-  expect(verified({ ...K1, kbHash: HASHES.K1 }, { expectedKbHash: HASHES.K1 })).toEqual(good)
-  expect(verified(K1, { artifactBase64: Buffer.from(canonicalize(K1.payload)).toString('base64') })).toEqual(good)
+  expect(await verified(K1)).toEqual(good)
+  expect(await verified({ ...K1, kbHash: HASHES.K1 }, { expectedKbHash: HASHES.K1 })).toEqual(good)
+  expect(await verified(K1, { artifactBase64: Buffer.from(canonicalize(K1.payload)).toString('base64') })).toEqual(good)
   for (const bad of [
-    verified({ ...K1, kbHash: HASHES.K4 }),
-    verified(K1, { expectedKbHash: HASHES.K4 }),
-    verified(K1, { artifactBase64: 'AAAA' }),
-    verified({ ...K1, artifactHash: HASHES.K4 }),
+    await verified({ ...K1, kbHash: HASHES.K4 }),
+    await verified(K1, { expectedKbHash: HASHES.K4 }),
+    await verified(K1, { artifactBase64: 'AAAA' }),
+    await verified({ ...K1, artifactHash: HASHES.K4 }),
   ])
     expect(bad).toMatchObject({ ok: true, value: { valid: false } })
-  expect(codeOf(verified({ ...K1, payload: { a: null } }))).toBe('INVALID_ENVELOPE')
+  expect(codeOf(await verified({ ...K1, payload: { a: null } }))).toBe('INVALID_ENVELOPE')
+})
+
+test('ALX-KB-05 what the canonical form of ALX allows comes back as it was, whatever that of the record does with it', async () => {
+  const nested = (levels: number): unknown => (levels === 0 ? 'end' : { in: nested(levels - 1) })
+  const odd = JSON.parse('{"__proto__":{"x":1},"constructor":"c","\\ufb33":1,"\\ud83d\\ude00":-0,"n":1e21}')
+  const { knowledge, library, clock } = await openKnowledge()
+  for (const more of [{ deep: nested(61) }, { odd }, { flat: nested(3) }]) {
+    const payload = { type: 'factual', ...more }
+    const { kbHash } = must(await knowledge.register(presenting(factual('', { payload })), U))
+    const again = await openKnowledge({ library, clock })
+    const { envelope } = must(await again.knowledge.read(kbHash, U))
+    expect(kbHashFromEnvelope(envelope)).toBe(kbHash)
+    expect(canonicalize(envelope.payload)).toBe(canonicalize(payload))
+  }
+  expect(library.records.map(({ body }) => Object.hasOwn(body, 'envelope'))).toEqual([false, expect.any(Boolean), true])
+  const tooDeep = factual('', { payload: { type: 'factual', deep: nested(64) } })
+  expect(codeOf(await knowledge.register(presenting(tooDeep), U))).toBe('INVALID_ENVELOPE')
 })

@@ -13,13 +13,13 @@ import {
   type Result,
 } from '@alx/protocol'
 import type { Principal } from '@parley/core'
-import type { Answer } from './answer.ts'
+import type { Body } from '../ports.ts'
 import { type Block, type Blocks, mayRead } from './blocks.ts'
 import { KeyedQueue } from './keyed-queue.ts'
 import type { LibraryFold } from './library-fold.ts'
 import { kbLimits } from './limits.ts'
 import { wouldCycle } from './lineage.ts'
-import type { BlockBody, StatusAct, StatusBody } from './records.ts'
+import { type BlockBody, keptEnvelope, type StatusAct, type StatusBody } from './records.ts'
 import { invalidRequest, kbNotFound, refused, unavailable } from './refusals.ts'
 
 export interface KbRegistryOptions {
@@ -38,7 +38,7 @@ export interface Maker {
 /** What a user, or the owner of the profile, may say of a block. */
 export type KbAct = Exclude<StatusAct, 'hold'>
 
-type Registration = Result<Answer<KbRegistration>>
+type Registration = Result<Body<KbRegistration>>
 type How = Pick<BlockBody, 'made' | 'origin'>
 
 export class KbRegistry {
@@ -107,7 +107,7 @@ export class KbRegistry {
     if (!links.ok) return links
     const body: BlockBody = {
       kbHash,
-      text: canonicalize(envelope),
+      ...keptEnvelope(envelope),
       attribution: [...links.value],
       queryFee,
       ...(kbId !== undefined && { kbId }),

@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isSolveArtifact, kbHashFromEnvelope } from '@alx/protocol'
+import type { RunId } from '@parley/core'
 import { expect, test } from 'vitest'
 import { type FittedStep, procedureEnvelope, synthesisEnvelope, type TeamOutline } from '../kb/procedure.ts'
 import { codeOf, type Ground, must, OWNER, openKnowledge, U, V } from '../testing/knowledge.ts'
@@ -12,7 +13,7 @@ const intent = { verb: 'rotate', target: 'backup keys', domain: 'ops' }
 const select = ({ knowledge }: Ground, reader = U, more: object = {}) =>
   knowledge.selector.select({ intent: { ...intent, ...more }, context: undefined, reader })
 const add = async ({ knowledge }: Ground, envelope: object, by = U) =>
-  must(await knowledge.register(by, presenting(envelope))).kbHash
+  must(await knowledge.register(presenting(envelope), by)).kbHash
 
 test('the block that answers the very intent comes first, others by their words, each with what explains it', async () => {
   const ground = await openKnowledge()
@@ -54,7 +55,11 @@ test('what people said of a block changes how confident the next selection is', 
   const confidence = async () => (await select(ground))[0]!.confidence
   const rate = async (rating: -1 | 0 | 1) =>
     must(
-      await ground.knowledge.feedback(V, { executionId: 'run_1', rating }, { isCompleted: true, artifactId: kbHash }),
+      await ground.knowledge.feedback({ executionId: 'run_1', rating }, V, {
+        run: 'run_1' as RunId,
+        user: 'V',
+        artifactId: kbHash,
+      }),
     )
   const before = await confidence()
   await rate(1)

@@ -1,21 +1,14 @@
 // Recording feedback on an execution (ALX-SOLVE-17).
 import type { FeedbackInput, FeedbackRecord, Result } from '@alx/protocol'
 import type { IdSource, Principal } from '@parley/core'
-import type { Answer } from '../kb/answer.ts'
 import { KeyedQueue } from '../kb/keyed-queue.ts'
 import type { LibraryFold } from '../kb/library-fold.ts'
 import { isoOf } from '../kb/records.ts'
-import { refused, unavailable } from '../kb/refusals.ts'
+import { unavailable } from '../kb/refusals.ts'
+import type { Body } from '../ports.ts'
 import { settleLimits } from './limits.ts'
 import { type Ratings, ratingKey } from './ratings.ts'
 import type { RatingBody } from './records.ts'
-
-/** What the run half knows of the execution; undefined where it is unknown or another user's. */
-export interface RatedExecution {
-  readonly isCompleted: boolean
-  /** The block that it executed. */
-  readonly artifactId: string | null
-}
 
 export class Feedback {
   readonly #fold: LibraryFold
@@ -33,17 +26,8 @@ export class Feedback {
   record(
     by: Principal,
     { executionId, rating, comment }: FeedbackInput,
-    execution: RatedExecution | undefined,
-  ): Promise<Result<Answer<FeedbackRecord>>> {
-    if (!execution) return Promise.resolve(refused('RUN_NOT_FOUND', `no execution ${executionId} is known`))
-    if (!execution.isCompleted)
-      return Promise.resolve(
-        refused('FEEDBACK_NOT_ELIGIBLE', `the execution ${executionId} is not completed`, {
-          suggestion: 'Feedback is about results: only executions that completed have one.',
-        }),
-      )
-    const given = { rating, ...(comment !== undefined && { comment }) }
-    const kbHash = execution.artifactId
+    kbHash: string | undefined,
+  ): Promise<Result<Body<FeedbackRecord>>> {
     const recording = this.#queue.run(ratingKey(by.id, executionId), async () => {
       const before = this.#ratings.of(by.id, executionId)
       if (before && before.rating === rating && before.comment === comment)
@@ -52,7 +36,11 @@ export class Feedback {
           value: { executionId, feedbackId: before.feedbackId, recordedAt: before.recordedAt },
         }
       const feedbackId = before?.feedbackId ?? this.#ids.next('fb')
-      const body: RatingBody = { executionId, feedbackId, ...given, ...(kbHash !== null && { kbHash }) }
+      const body: RatingBody = {
+        ...{ executionId, feedbackId, rating },
+        ...(comment !== undefined && { comment }),
+        ...(kbHash !== undefined && { kbHash }),
+      }
       const appended = await this.#fold.append({ type: 'feedback.rating', by, body })
       if (!appended.ok) return appended
       return { ok: true as const, value: { executionId, feedbackId, recordedAt: isoOf(appended.value) } }

@@ -20,6 +20,8 @@ const NO_VOTES: Votes = { up: 0, down: 0, endorsements: 0 }
 
 export class Ratings implements Fold {
   readonly #ratings = new Map<string, Rating>()
+  /** Whoever gave it: an execution is its user's, and only they see it. */
+  readonly #latest = new Map<string, Rating>()
   /** For each block what each user's ratings of its executions add up to. */
   readonly #sums = new Map<string, Map<string, number>>()
   readonly #onUnreadable: (record: LibraryRecord) => void
@@ -42,12 +44,18 @@ export class Ratings implements Fold {
     this.#add(record.by, given.kbHash, given.rating)
     // Whatever a race between processes recorded: the id of the first one stays.
     const feedbackId = before?.feedbackId ?? given.feedbackId
-    this.#ratings.set(key, { ...given, feedbackId, recordedAt: isoOf(record) })
+    const rating = { ...given, feedbackId, recordedAt: isoOf(record) }
+    this.#ratings.set(key, rating)
+    this.#latest.set(executionId, rating)
   }
 
   /** What this user last said about an execution. */
   of(user: string, executionId: string): Rating | undefined {
     return this.#ratings.get(ratingKey(user, executionId))
+  }
+
+  latest(executionId: string): Rating | undefined {
+    return this.#latest.get(executionId)
   }
 
   votesFor(kbHash: string): Votes {

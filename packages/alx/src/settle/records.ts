@@ -1,7 +1,7 @@
 // What the library keeps of settlements and feedback: bodies of `settlement` and `feedback.rating`.
 import type { SettlementRecord } from '@alx/protocol'
 import { compile, type LibraryRecord, type Static, Type } from '@parley/core'
-import type { Answer } from '../kb/answer.ts'
+import type { Body } from '../ports.ts'
 
 const uint = Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$' })
 const hash = Type.String({ pattern: '^0x[0-9a-f]{64}$' })
@@ -24,7 +24,7 @@ const settlementShape = Type.Object({
   signer: Type.Optional(Type.String()),
 })
 /** As it is on the wire, but for its time, which is that of the record. */
-export type SettlementBody = Omit<Answer<SettlementRecord>, 'settledAt'> & { readonly signer?: string }
+export type SettlementBody = Omit<Body<SettlementRecord>, 'settledAt'> & { readonly signer?: string }
 
 const ratingShape = Type.Object({
   executionId: Type.String(),

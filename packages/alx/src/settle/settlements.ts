@@ -2,12 +2,12 @@
 import { limits as protocolLimits, type Result, type SettlementInput, type SettlementRecord } from '@alx/protocol'
 import { computeSettlement, ledgerLeafHash } from '@alx/protocol/economics'
 import { invariant, type Library, type LibraryRecord, type Principal } from '@parley/core'
-import type { Answer } from '../kb/answer.ts'
 import { type Block, type Blocks, mayRead } from '../kb/blocks.ts'
 import { KeyedQueue } from '../kb/keyed-queue.ts'
 import type { LibraryFold } from '../kb/library-fold.ts'
 import { isoOf } from '../kb/records.ts'
 import { kbNotFound, refused, unavailable } from '../kb/refusals.ts'
+import type { Body } from '../ports.ts'
 import { type Ledger, settlementKey } from './ledger.ts'
 import { settleLimits } from './limits.ts'
 import { type SettlementBody, settlementBodyOf } from './records.ts'
@@ -21,7 +21,7 @@ export interface SettlementsOptions {
   readonly isPaused?: (() => boolean) | undefined
 }
 
-export type Settled = Answer<SettlementRecord>
+export type Settled = Body<SettlementRecord>
 
 export class Settlements {
   readonly #options: SettlementsOptions
@@ -37,7 +37,7 @@ export class Settlements {
     by: Principal,
     input: SettlementInput,
     signer?: string,
-  ): Promise<Result<{ readonly settlement: Settled; readonly isNew: boolean }>> {
+  ): Promise<Result<{ readonly body: Settled; readonly isNew: boolean }>> {
     const settling = this.#queue.run(settlementKey(by.id, input.queryId), () => this.#settle(by, input, signer))
     return settling ?? Promise.resolve(unavailable())
   }
@@ -62,14 +62,14 @@ export class Settlements {
     const counted = ledger.positionOf(by.id, queryId)
     // Where another process was first, its record is the settlement.
     if (counted !== appended.value.at) return this.#replay(counted!, { queryId, kbHash, amount })
-    return { ok: true as const, value: { settlement: settledOf(appended.value), isNew: true } }
+    return { ok: true as const, value: { body: settledOf(appended.value), isNew: true } }
   }
 
   async #replay(at: number, asked: Pick<SettlementInput, 'queryId' | 'kbHash' | 'amount'>) {
     const settlement = await this.#at(at)
     if (settlement.kbHash !== asked.kbHash || settlement.amount !== asked.amount)
       return refused('IDEMPOTENCY_CONFLICT', `the query ${asked.queryId} was settled with another block or amount`)
-    return { ok: true as const, value: { settlement, isNew: false } }
+    return { ok: true as const, value: { body: settlement, isNew: false } }
   }
 
   #payable(by: Principal, kbHash: string, amount: string): Result<Block> {

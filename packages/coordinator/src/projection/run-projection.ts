@@ -145,7 +145,9 @@ const FOLDS: Folds = {
     projection.workspaces.set(workspace.id, workspace)
     if (!root) return
     projection.root = workspace
-    projection.facts = context as RunFacts | undefined
+    // The node's own runs have no plan, and neither has what something else than a coordinator has started.
+    const facts = context as Partial<RunFacts> | undefined
+    projection.facts = facts?.plan === undefined ? undefined : (facts as RunFacts)
     projection.plan = new Map([...allTasks(projection.facts?.plan ?? [])].map(task => [task.id, task]))
   },
 

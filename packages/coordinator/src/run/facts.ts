@@ -8,7 +8,8 @@ export interface RunFacts {
   readonly intent: string
   readonly team: Team
   readonly plan: readonly PlannedTask[]
-  readonly project: ProjectFacts
+  /** Undefined: no agent of the run works on files. */
+  readonly project?: ProjectFacts
   readonly principal: string
   readonly origin: string
   /** `given`: the principal approves the tasks of the plan with the request itself. */

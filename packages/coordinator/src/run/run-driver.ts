@@ -3,7 +3,7 @@
 import { asParleyError, err, type GateId, ok, type Result, type WorkspaceId } from '@parley/core'
 import type { RunHandle } from '@parley/kernel'
 import { ask, emptyInbox } from '../ask.ts'
-import type { RunFolders } from '../folder/run-folders.ts'
+import type { Folders } from '../folder/folders.ts'
 import { keptCommits } from '../merge/salvaging.ts'
 import { isOfPlan } from '../plan/approved-plan.ts'
 import { driveDelegate } from '../plan/delegate.ts'
@@ -95,7 +95,7 @@ export class RunDriver {
     return this.#follower.done
   }
 
-  get folders(): RunFolders {
+  get folders(): Folders {
     return this.#options.folders
   }
 
@@ -248,7 +248,7 @@ export class RunDriver {
       log('error', `the result of ${this.#run.id} could not be put in its place: ${finished.error.message}`)
       return
     }
-    this.#result = placed(this.#result!, finished.value)
+    this.#result = placed(this.#result, finished.value)
   }
 
   async #tidy(): Promise<Result<void>> {

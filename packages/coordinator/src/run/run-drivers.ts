@@ -4,7 +4,7 @@ import { endMarked } from '@parley/agents'
 import { asParleyError, err, ok, ParleyError, type Result, type RunId, unwrap, type WorkspaceId } from '@parley/core'
 import type { RunHandle } from '@parley/kernel'
 import type { Coordinator } from '../coordinator.ts'
-import type { RunFolders } from '../folder/run-folders.ts'
+import type { Folders } from '../folder/folders.ts'
 import { coordinatorDefaults } from '../limits.ts'
 import { machineLimits } from '../machine/limits.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
@@ -53,7 +53,7 @@ export class RunDrivers {
   }
 
   /** Drives a run that has just begun. It is on record, so what stops it here is tried again, as at a start. */
-  async begin(run: RunHandle, facts: RunFacts, folders: RunFolders): Promise<void> {
+  async begin(run: RunHandle, facts: RunFacts, folders: Folders): Promise<void> {
     try {
       await this.#drive(run, facts, folders)
     } catch (cause) {
@@ -61,7 +61,7 @@ export class RunDrivers {
     }
   }
 
-  async #drive(run: RunHandle, facts: RunFacts, folders: RunFolders): Promise<void> {
+  async #drive(run: RunHandle, facts: RunFacts, folders: Folders): Promise<void> {
     const { trail, secret, runtime, clock, machine, adapters, log, environment = {} } = this.#host
     const driver = new RunDriver({
       run,
@@ -144,7 +144,7 @@ export class RunDrivers {
       this.#identities.take(await liveAgents(run))
       const facts = unwrap(await run.coordinator.readContext()) as RunFacts
       // A run that something else than a coordinator has started is not ours to drive.
-      if (facts.plan === undefined || facts.project === undefined) return
+      if (facts.plan === undefined) return
       const { found: ended } = await endMarked(`${id}/`, { clock })
       if (ended > 0) log('info', `ended ${ended} processes that an earlier node left behind`, { run: id })
       if (await this.#abandons(run)) return

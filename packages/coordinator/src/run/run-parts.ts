@@ -3,7 +3,7 @@ import type { AgentAdapter, Clock, Result, WorkspaceId } from '@parley/core'
 import type { RunHandle, UserHandle } from '@parley/kernel'
 import type { QueryPage } from '@parley/trail'
 import type { Log, WorkspaceEvent } from '../contract.ts'
-import type { RunFolders } from '../folder/run-folders.ts'
+import type { Folders } from '../folder/folders.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import type { Setup } from '../team/folder-fields.ts'
@@ -16,7 +16,7 @@ export interface RunParts {
   readonly run: RunHandle
   readonly principal: UserHandle
   readonly facts: RunFacts
-  readonly folders: RunFolders
+  readonly folders: Folders
   readonly clock: Clock
   readonly machine: Machine
   readonly log: Log

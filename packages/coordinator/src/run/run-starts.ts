@@ -16,7 +16,6 @@ import { expandHighway } from '@parley/kernel'
 import { GATE_TYPES } from '@parley/trail/events'
 import type { RunSetup } from '../contract.ts'
 import type { Coordinator } from '../coordinator.ts'
-import { RunFolders } from '../folder/run-folders.ts'
 import { given } from '../given.ts'
 import { coordinatorDefaults, coordinatorLimits } from '../limits.ts'
 import { isOfFolders } from '../machine/machine.ts'
@@ -30,6 +29,7 @@ import type { RunDrivers } from './run-drivers.ts'
 import { highwayFor } from './run-highway.ts'
 import { keyMark, marked } from './run-key.ts'
 import type { RunsHost } from './runs-host.ts'
+import { needsProject, withoutFiles } from './without-files.ts'
 
 type Told = Pick<Coordinator, 'views' | 'records' | 'users'>
 
@@ -92,15 +92,15 @@ export class RunStarts {
   }
 
   /** What the machine kept from being started can be asked for again; nothing of it is left. */
-  async #startedOrHeld(result: Started, project: string): Promise<Started> {
+  async #startedOrHeld(result: Started, project: string | undefined): Promise<Started> {
     if (result.ok || result.error.code === 'machine_fault') return result
-    const { machine, clock } = this.#host
+    const { machine, homes } = this.#host
     const { error } = result
     // What git says of a full disk is words; the disk is asked.
     const wordless = isOfFolders(error.code)
     const fault = machine.report(error) ?? (wordless ? await machine.look() : undefined)
     if (fault) return err(heldUp(machine.held!.message, error))
-    const place = wordless ? await RunFolders.writtenTo(project, clock) : undefined
+    const place = wordless ? await homes.writtenTo(project) : undefined
     const found = place === undefined ? undefined : await machine.inspect([place])
     return found
       ? err(heldUp(`The project cannot be worked on until its disk can be written: ${machineFaultText(found)}.`, error))
@@ -108,11 +108,15 @@ export class RunStarts {
   }
 
   async #start(request: RunRequest, setup: RunSetup, run: RunId): Promise<Started> {
-    const { homes, gates, runtime, adapters, log, stopping } = this.#host
+    const { homes, gates, runtime, adapters, log, stopping, worksWithoutFolder } = this.#host
     const { intent, principal, origin, told, context: stored, key } = request
     const { team, project, approved, owner = principal, parent, environment } = setup
     const allowed = await this.#mayStart(request, setup)
     if (!allowed.ok) return allowed
+    const planned = planFor(team, intent)
+    const refused = project === undefined ? needsProject(team, planned, worksWithoutFolder) : undefined
+    if (refused) return err(refused)
+    const plan = project === undefined ? withoutFiles(planned) : planned
     const known = await this.#told.users.admit(principal, origin)
     if (!known.ok) return known
     const folders = await homes.create(run, project)
@@ -124,15 +128,20 @@ export class RunStarts {
     const facts: RunFacts = {
       intent,
       team,
-      plan: planFor(team, intent),
-      project: folders.value.facts,
+      plan,
       principal: principal.id,
       origin,
       approval: approved ? 'given' : 'ask',
       gates: GATE_TYPES.filter(type => opened[type].on),
       questions: { timeout: escalation.timeout, fallback: escalation.fallback },
       ...(uncarried.ok && uncarried.value.length > 0 && { uncarried: uncarried.value }),
-      ...given({ parent, context: told?.length ? told : undefined, stored, key: key?.text }),
+      ...given({
+        project: folders.value.facts,
+        parent,
+        context: told?.length ? told : undefined,
+        stored,
+        key: key?.text,
+      }),
     }
     const started = await runtime.start({ owner: owner.id, highway, context: { ...facts } }, run)
     if (!started.ok) {

@@ -88,6 +88,12 @@ export function* allTasks(plan: readonly PlannedTask[]): Generator<PlannedTask> 
   }
 }
 
+/** All who may have a turn about a task itself, those who take over and judge included. */
+export function agentsOf({ agent, fallback = [], review, merge, salvage }: PlannedTask): readonly string[] {
+  const judges = [review?.by, ...(review?.fallback ?? []), merge.by, salvage?.way === 'agent' ? salvage.by : undefined]
+  return [agent, ...fallback, ...judges].filter(name => name !== undefined)
+}
+
 export function mayChange(plan: readonly PlannedTask[]): boolean {
   return [...allTasks(plan)].some(({ plan: parts, paths }) => !parts && (paths === undefined || paths.length > 0))
 }

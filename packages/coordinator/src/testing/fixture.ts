@@ -45,6 +45,8 @@ export class Fixture {
   machine: Machine | undefined
   /** Runs of one principal at once. */
   runs: number | undefined
+  /** Entries of a library run. */
+  libraryEntries: number | undefined
   /** The trail's, where a test wants to see them fail. */
   disks: ReturnType<typeof memoryDisks> | undefined
 
@@ -57,7 +59,7 @@ export class Fixture {
 
   static async open(
     scripts: Scripts = {},
-    parts: Partial<Pick<Fixture, 'machine' | 'disks' | 'runs'>> = {},
+    parts: Partial<Pick<Fixture, 'machine' | 'disks' | 'runs' | 'libraryEntries'>> = {},
   ): Promise<Fixture> {
     const fixture = new Fixture(scripts)
     Object.assign(fixture, parts)
@@ -85,9 +87,11 @@ export class Fixture {
           ? functionAdapter(name, this.#script(agent.command[1] ?? name))
           : commandKind.adapter(name, agent, host)
       },
+      worksWithoutFolder: agent => agent.command === undefined || (agent.command as string[])[0] === 'scripted',
       ...(this.abandon && { abandon: this.abandon }),
       ...(this.machine && { machine: this.machine }),
       ...(this.runs !== undefined && { runs: this.runs }),
+      ...(this.libraryEntries !== undefined && { libraryEntries: this.libraryEntries }),
       log: (level, message) => this.logged.push(`${level} ${message}`),
     })
   }
@@ -137,7 +141,8 @@ export class Fixture {
   }
 
   trySolve(yaml: string, options: SolveOptions): Promise<Result<{ readonly run: RunId }>> {
-    const { intent = 'Do it.', approved = true, project = this.project, ...rest } = options
+    const { intent = 'Do it.', approved = true, ...rest } = options
+    const project = 'project' in options ? options.project : this.project
     const all = { intent, principal: alice, origin: 'test', ...rest }
     return this.coordinator.start(all, { ...all, team: unwrap(readTeam(yaml)), project, approved })
   }

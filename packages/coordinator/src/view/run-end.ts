@@ -37,10 +37,13 @@ function outcomeOf(view: RunView, projection: RunProjection): Pick<RunEnd, 'outc
 function failureOf({ tasks }: RunView, projection: RunProjection): NonNullable<RunEnd['error']> {
   const failed = tasks.find(each => each.state === 'failed') ?? tasks.find(each => each.state === 'cancelled')
   const newest = projection.task(failed?.id ?? '')?.attempts.at(-1)
-  const exceeded = newest && projection.workspaces.get(newest)?.exceeded
+  const workspace = newest && projection.workspaces.get(newest)
+  const exceeded = workspace?.exceeded
+  const cause = workspace?.checkpoints.at(-1)?.turn?.error
   return {
     code: exceeded === undefined ? 'task_failed' : 'budget_exceeded',
     message: failed?.note ?? 'The work was not done.',
+    ...given({ cause }),
   }
 }
 

@@ -120,7 +120,7 @@ test('a damaged run from elsewhere is marked as such, and is the last one only w
       {
         clock: new SystemClock(),
         trail: { runs: async () => runs },
-        runtime: { house: { run: 'run_0' as RunId }, active: [] },
+        runtime: { house: { run: 'run_0' as RunId }, active: [], library: { parts: async () => [] } },
       },
       { view: async run => refuse('trail_damaged', `${run} is damaged.`) },
     )

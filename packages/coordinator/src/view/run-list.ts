@@ -28,7 +28,11 @@ interface RunsFilter {
 type ListHost = {
   readonly clock: Clock
   readonly trail: Pick<Trail, 'runs'>
-  readonly runtime: { readonly active: readonly RunId[]; readonly house: { readonly run: RunId } }
+  readonly runtime: {
+    readonly active: readonly RunId[]
+    readonly house: { readonly run: RunId }
+    readonly library: { parts(after: number): Promise<readonly { readonly run: RunId }[]> }
+  }
 }
 
 /** What is known of a run without reading it; of those at work it is not looked up. */
@@ -83,10 +87,12 @@ export class RunList {
     return undefined
   }
 
-  /** Every run but the house's. */
+  /** Every run but the node's own. A library that is damaged is listed as such. */
   async #all(): Promise<TrailRun[]> {
     const { trail, runtime } = this.#host
-    return (await trail.runs()).filter(({ run }) => run !== runtime.house.run)
+    const library = await runtime.library.parts(0).catch(() => [])
+    const own = new Set([runtime.house.run, ...library.map(({ run }) => run)])
+    return (await trail.runs()).filter(({ run }) => !own.has(run))
   }
 
   /** Undefined for a run that was never begun, or that a coordinator did not start: it is nothing for people. */

@@ -1,6 +1,7 @@
 // Views of runs: of those at work from their drivers, of all others from the trail. A view of a run that is over is
 // remembered, so that its trail is read once.
 import { err, ok, ParleyError, pause, type Result, type RunId, refuse, unwrap } from '@parley/core'
+import { isLibrary } from '@parley/kernel'
 import type { TrailObject } from '@parley/trail'
 import { coordinatorDefaults, coordinatorLimits } from '../limits.ts'
 import { RunProjection } from '../projection/run-projection.ts'
@@ -119,11 +120,17 @@ export class RunViews {
     const trail = all.run(run)
     const projection = new RunProjection()
     const objects = new Map<string, unknown>()
+    let inLibrary = false
     for await (const record of trail.replay({ sound: true })) {
       if ('event_type' in record)
-        await projection.apply(record, async id => objects.get(id) ?? (await trail.object(id))?.value)
+        await projection.apply(
+          record,
+          async id => objects.get(id) ?? (inLibrary ? undefined : (await trail.object(id))?.value),
+        )
       else {
-        objects.set(record.id, record.value)
+        inLibrary ||= record.kind === 'context' && isLibrary(record.value)
+        // Its records are no work of anybody's, and together larger than memory.
+        if (!inLibrary || record.kind === 'context') objects.set(record.id, record.value)
         see?.(record)
       }
     }

@@ -54,7 +54,7 @@ export function runView(run: RunId, projection: RunProjection, live: Live = noth
     run,
     intent: facts?.intent ?? '',
     team: facts?.team.name ?? '',
-    project: facts?.project.path ?? '',
+    project: facts?.project?.path ?? '',
     principal: facts?.principal ?? '',
     state,
     started: root?.created ?? '',
@@ -162,7 +162,7 @@ function rejectedBy(projection: RunProjection): string {
 function warningsOf(projection: RunProjection): string[] {
   const { facts } = projection
   if (!facts) return []
-  const { dirty, dirty_files: names = [] } = facts.project
+  const { dirty = 0, dirty_files: names = [] } = facts.project ?? {}
   const changes =
     dirty === 1 ? 'One uncommitted change of the project is' : `${dirty} uncommitted changes of the project are`
   const more = dirty > names.length ? ` and ${dirty - names.length} more` : ''

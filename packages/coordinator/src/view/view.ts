@@ -125,6 +125,7 @@ export const RunSummarySchema = closed({
   run: Type.String(),
   intent: Type.String(),
   team: Type.String(),
+  /** Empty for a run whose agents work without files. */
   project: Type.String(),
   principal: Type.String(),
   state: Type.Enum([...LISTED_STATES]),

@@ -69,10 +69,11 @@ export function decideCheckpoint(batch: Batch, caller: Workspace, submitted: unk
     return rejected('invalid_parent', `The chain's head is ${head ?? 'empty'}; a checkpoint names it as its parent.`)
   if (batch.run.checkpoints.size >= kernelLimits.checkpoints)
     return limitReached('checkpoints in one run', kernelLimits.checkpoints)
-  return ok(write(batch, caller, draft, head))
+  return ok(writeCheckpoint(batch, caller, draft, head))
 }
 
-function write(
+/** What a draft that passed becomes. */
+export function writeCheckpoint(
   batch: Batch,
   caller: Workspace,
   draft: CheckpointDraft,

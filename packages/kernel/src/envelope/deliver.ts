@@ -84,7 +84,7 @@ function writeRedelivered(batch: Batch, envelope: Envelope, receiver: Workspace)
 }
 
 /** W-ENV-09: to the sender, wherever it stands in the tree. */
-function writeReceipt(batch: Batch, envelope: Envelope, receiver: Workspace): void {
+export function writeReceipt(batch: Batch, envelope: Pick<Envelope, 'id' | 'from'>, receiver: Workspace): void {
   const sender = knownWorkspace(batch.run, envelope.from)
   const receipt = writeEmitted(batch, receiver, {
     type: 'acknowledged',

@@ -32,6 +32,8 @@ export const envelopeFolds: Folds = {
     envelope.status = 'delivered'
     const receiver = knownWorkspace(run, envelope.to)
     startTermination(receiver, envelope.id, ticksOf(entry))
+    // The node reads what people ask of the library as it is filed.
+    if (run.library) envelope.consumed = true
     // A delivery that the agent had seen before it was on record (W-REC-17) is not offered again.
     if (envelope.consumed) {
       envelope.record = undefined

@@ -64,6 +64,8 @@ export function newRun(id: RunId) {
     escalations: new Map<SignalId, Escalation>(),
     /** Whether this is the house run; set before its root exists. */
     house: false,
+    /** Whether this is the library run: it takes records, and nothing else from people. */
+    library: false,
     users: new Map<string, User>(),
     /** Workspaces that crossed a mark of their budget and were not dealt with yet (W-BUDGET-04, -05). */
     marked: new Set<Workspace>(),

@@ -5,7 +5,7 @@ import { bodyLimits, isReservedActor } from '@parley/trail/events'
 import { type Batch, clip } from '../batch.ts'
 import { expandHighway, type HighwayDraft } from '../highway/config.ts'
 import { writeGatesEnded } from '../highway/invalidate.ts'
-import { HOUSE_KEY } from '../house/house.ts'
+import { STANDING_KEYS } from '../house/standing-run.ts'
 import { openInto } from '../integration/integration.ts'
 import { identityFor } from '../integrity/identity.ts'
 import { PROOF_ALGORITHM } from '../integrity/keyed.ts'
@@ -45,7 +45,8 @@ export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceI
   // W-TAX-05: a taxonomy with any fault refuses the start; there is no trail yet that could say so.
   const vocabulary = loadTaxonomy(taxonomy)
   if (!vocabulary.ok) return vocabulary
-  const unfit = unfitOwner(batch, owner, vocabulary.value, context?.[HOUSE_KEY] === true)
+  const standing = STANDING_KEYS.some(key => context?.[key] === true)
+  const unfit = unfitOwner(batch, owner, vocabulary.value, standing)
   if (unfit) return unfit
   const actions = actionsOf(vocabulary.value.roles.get('coordinator')!, false)
   if (actions.length > bodyLimits.listItems) return limitReached('actions of a role', bodyLimits.listItems)
@@ -91,13 +92,13 @@ export function decideStart(batch: Batch, submitted: unknown): Result<WorkspaceI
   return ok(id)
 }
 
-/** W-USER-07: the directory knows the owner, except of the house, which exists before any user. */
-function unfitOwner(batch: Batch, owner: string, { roles }: Vocabulary, house: boolean): Refusal | undefined {
+/** W-USER-07: the directory knows the owner, except of the node's own runs: they exist before any user. */
+function unfitOwner(batch: Batch, owner: string, { roles }: Vocabulary, standing: boolean): Refusal | undefined {
   const { users } = batch.context
   const name = clip(owner, limits.messageValueLength)
   if (isReservedActor(owner, new Set(roles.keys())))
     return invalidArgument(`A run belongs to a person; '${name}' stands for something else.`, 'owner_invalid')
-  if (!users || house) return undefined
+  if (!users || standing) return undefined
   const state = users.stateOf(owner)
   if (state === undefined)
     return invalidArgument(`There is no user ${name} to own the run: authenticate first.`, 'owner_invalid')

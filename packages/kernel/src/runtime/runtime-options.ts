@@ -57,6 +57,7 @@ export interface RuntimeOptions {
   /** The `user_id` of the node's operator, who owns the house run (W-USER-07). */
   readonly operator?: string
   readonly houseEntries?: number
+  readonly libraryEntries?: number
   /** What happens by itself to the record of runs that have ended; nothing by default. */
   readonly storage?: StoragePolicy
   /** Told what of it failed, once for each reason; `storage.status()` has what is still open. */

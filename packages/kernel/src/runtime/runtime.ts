@@ -6,11 +6,12 @@ import type { RunTrail } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
 import type { UserDirectory } from '../batch.ts'
 import type { Command } from '../command.ts'
-import { HOUSE_KEY, House } from '../house/house.ts'
+import type { House } from '../house/house.ts'
+import { STANDING_KEYS } from '../house/standing-run.ts'
 import { keyedProofs } from '../integrity/keyed.ts'
 import type { Proofs } from '../integrity/proofs.ts'
 import { StateProof } from '../integrity/state-proof.ts'
-import { kernelDefaults, kernelLimits } from '../limits.ts'
+import { isLibrary, type LibraryRun } from '../library/library.ts'
 import { plain } from '../plain.ts'
 import { invalidArgument, invalidState, refusal } from '../refusal.ts'
 import { requireDeployment } from '../run/deployment.ts'
@@ -29,6 +30,7 @@ import { RunHandle, type RunHost } from './handle/run-handle.ts'
 import { UserHandle } from './handle/user-handle.ts'
 import { Migrations } from './migrations.ts'
 import type { Notice } from './notice.ts'
+import { OwnRuns } from './own-runs.ts'
 import { RecordedReads } from './recorded-reads.ts'
 import { inParts, Runs } from './runs.ts'
 import { type RuntimeOptions, settingsOf } from './runtime-options.ts'
@@ -52,9 +54,8 @@ export class Runtime implements RunHost, UsersHost {
   readonly #runs: Runs
   readonly #migrations: Migrations
   readonly #storage: StorageSchedule
-  #house: House | undefined
   /** Runs whose coordinator is the node itself. */
-  readonly #houses = new Set<RunId>()
+  readonly #own: OwnRuns
   #closed = false
   /** Gives the trail up (W-CONC-08). */
   readonly #release: () => void
@@ -79,6 +80,18 @@ export class Runtime implements RunHost, UsersHost {
       directory: this.directory,
       observersReadGlobally: options.observersReadGlobally ?? false,
     })
+    this.#own = new OwnRuns({
+      options,
+      newId: () => this.#ids.next('run') as RunId,
+      startOwn: (draft, id) => this.#start(draft, true, id),
+      open: run => this.open(run),
+      submit: (run, command) => this.submit(run, command),
+      read: (run, reader) => this.read(run, reader),
+      trail: run => this.trail(run),
+      isAtWork: run => this.isAtWork(run),
+      halted: this.#runs.halted,
+      away: this.#runs.away,
+    })
     this.#migrations = new Migrations({
       clock: this.#clock,
       prepare: options.prepare ?? (({ agent }) => this.bindAgent(agent)),
@@ -93,6 +106,7 @@ export class Runtime implements RunHost, UsersHost {
       ids: this.#ids,
       policy: options.storage,
       release: run => this.#runs.release(run),
+      exempt: async run => (await options.trail.starts([run])).some(({ context }) => isLibrary(context)),
       record: entries => this.house.record(entries),
       onFault: options.onStorageFault ?? (() => undefined),
     })
@@ -136,36 +150,32 @@ export class Runtime implements RunHost, UsersHost {
     await inParts(unfinished, run => this.#runs.examine(run))
     const runs = unfinished.filter(run => this.#runs.get(run))
     // Other runs ask the house who their users are, so it comes first.
-    for (const run of runs) if (await this.read(run, state => state.house)) this.#houses.add(run)
-    const houses = [...this.#houses]
+    const houses = await this.#own.mark(runs, state => state.house)
     if (houses.length === 0) await requireNoHouse([...this.halted, ...this.#runs.away], trail)
     for (const run of houses) await this.#recover(run)
-    await this.#openHouse(houses)
+    await this.#own.openHouse(houses)
+    await this.users.load()
+    const libraries = await this.#own.mark(runs, state => state.library)
     const others = runs.filter(run => !houses.includes(run))
     await inParts(others, run => this.#recover(run))
+    await this.#own.openLibrary(libraries)
     await recordForged(this.halted, this.house, this.trail(this.house.run))
     this.#storage.begin()
   }
 
-  async #openHouse(unfinished: readonly RunId[]): Promise<void> {
-    const host = {
-      owner: this.#options.operator ?? kernelDefaults.operator,
-      newId: () => this.#ids.next('run') as RunId,
-      start: (draft: RunDraft, id: RunId) => this.#start(draft, true, id),
-      open: (run: RunId) => this.open(run),
-      submit: <T>(run: RunId, command: Command) => this.submit<T>(run, command),
-      read: <T>(run: RunId, reader: (state: Run) => T) => this.read(run, reader),
-      trail: (run: RunId) => this.trail(run),
-    }
-    this.#house = await House.open(host, unfinished, this.#options.houseEntries ?? kernelLimits.houseEntries)
-    this.#houses.add(this.#house.run)
-    await this.users.load()
-  }
-
   /** The run that records what belongs to no other. */
   get house(): House {
-    if (!this.#house) throw new Error('The house run is opened with the runtime.')
-    return this.#house
+    return this.#own.house
+  }
+
+  /** The run of Knowledge Blocks, feedback and settlements. */
+  get library(): LibraryRun {
+    return this.#own.library
+  }
+
+  /** Something may still be recorded in it, and it is in memory. */
+  isAtWork(run: RunId): boolean {
+    return this.#runs.get(run) !== undefined
   }
 
   /** The trails in which people are on record, the present house's first. */
@@ -182,17 +192,14 @@ export class Runtime implements RunHost, UsersHost {
    * something under the run's name first: one that no run has or had.
    */
   start(draft: RunDraft, id?: RunId): Promise<Result<RunHandle>> {
-    // What marks a run as the house is the runtime's own.
-    if (draft?.context && HOUSE_KEY in draft.context)
-      return Promise.resolve(invalidArgument(`The context of a run has no '${HOUSE_KEY}'; that is reserved.`))
+    // What marks a run as the runtime's own is reserved.
+    const reserved = STANDING_KEYS.find(key => draft?.context && key in draft.context)
+    if (reserved)
+      return Promise.resolve(invalidArgument(`The context of a run has no '${reserved}'; that is reserved.`))
     return this.#start(draft, false, id)
   }
 
-  async #start(
-    draft: RunDraft,
-    house: boolean,
-    id: RunId = this.#ids.next('run') as RunId,
-  ): Promise<Result<RunHandle>> {
+  async #start(draft: RunDraft, own: boolean, id: RunId = this.#ids.next('run') as RunId): Promise<Result<RunHandle>> {
     if (this.#closed) return refusal('trail_unavailable', 'The runtime is closed.')
     if (!isId(id)) return invalidArgument('An id has 1 to 64 visible ASCII characters.')
     const actor = await this.#runs.open(id)
@@ -204,7 +211,7 @@ export class Runtime implements RunHost, UsersHost {
       if (await actor.value.read(run => run.root === undefined)) await this.#runs.leave(actor.value)
       return root
     }
-    if (house) this.#houses.add(id)
+    if (own) this.#own.add(id)
     const run = new RunHandle(this, id, root.value)
     const bound = await run.bind(root.value, 'coordinator', root.value)
     return bound.ok ? ok(run) : bound
@@ -243,9 +250,9 @@ export class Runtime implements RunHost, UsersHost {
     return this.#runs.halted
   }
 
-  /** The runs at work, the house run aside; those too that cannot be read for now, which `open` tries again. */
+  /** The runs at work, the node's own aside; those too that cannot be read for now, which `open` tries again. */
   get active(): readonly RunId[] {
-    return [...this.#runs.ids, ...this.#runs.away.keys()].filter(id => !this.#houses.has(id))
+    return [...this.#runs.ids, ...this.#runs.away.keys()].filter(id => !this.#own.has(id))
   }
 
   /** Whether nothing of a run can be written for now: commands are held until that is over (W-REC-08). */
@@ -307,7 +314,7 @@ export class Runtime implements RunHost, UsersHost {
   }
 
   bindAgent(agent: AgentHandle): void | Promise<void> {
-    if (!this.#houses.has(agent.run)) return this.#options.bind?.(agent)
+    if (!this.#own.has(agent.run)) return this.#options.bind?.(agent)
   }
 
   // Runs in memory

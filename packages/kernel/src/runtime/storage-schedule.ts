@@ -74,6 +74,8 @@ interface StorageScheduleOptions {
   readonly ids: IdSource
   readonly policy?: StoragePolicy | undefined
   readonly release: (run: RunId) => Promise<void>
+  /** Whether a run is exempt from deletion; asked when it would be due. */
+  readonly exempt: (run: RunId) => Promise<boolean>
   readonly record: (entries: readonly ProposedEntry[]) => Promise<Result<void>>
   readonly onFault: (fault: StorageFault) => void
 }
@@ -214,7 +216,8 @@ export class StorageSchedule implements StorageKeeper {
     if (cold !== undefined) {
       for (const { run, ended, created } of runs.values()) {
         if (!ended || !this.#isDue(run, created, cold)) continue
-        const remove = () => storage.deleteExpired(run, this.#options.stamps.next(), retention)
+        const remove = async () =>
+          (await this.#options.exempt(run)) ? ok(0) : storage.deleteExpired(run, this.#options.stamps.next(), retention)
         if (!(await this.#attempt(run, remove))) return false
       }
     }

@@ -50,11 +50,17 @@ export function carriedUsers(run: Run): readonly CarriedUser[] {
 }
 
 /** The context of a root that is about to be created: a house begins with the users of the house before it. */
-export function foundHouse(run: Run, context: unknown): void {
-  const { house, users = [] } = context as {
+export function foundStanding(run: Run, context: unknown): void {
+  const {
+    house,
+    library,
+    users = [],
+  } = context as {
     readonly house?: unknown
+    readonly library?: unknown
     readonly users?: readonly CarriedUser[]
   }
+  run.library = library === true
   if (house !== true) return
   run.house = true
   for (const carried of users) run.users.set(carried.id, restored(carried))

@@ -63,7 +63,7 @@ export class ScriptedCoordinator implements Coordination {
       run,
       intent: request.intent,
       team: setup.team.name,
-      project: setup.project,
+      project: setup.project ?? '',
       principal: request.principal.id,
       state: 'working',
       started: '2026-01-01T00:00:00.000000Z',
@@ -89,6 +89,14 @@ export class ScriptedCoordinator implements Coordination {
 
   readonly works: Coordination['works'] = {
     show: async run => err(new ParleyError('work_gone', `${run} has no folder.`)),
+  }
+
+  readonly library: Coordination['library'] = {
+    append: async () => err(new ParleyError('unavailable', 'There is no library.', { retryable: true })),
+    // biome-ignore lint/correctness/useYield: it has no records
+    async *read() {
+      return
+    },
   }
 
   readonly runs: Coordination['runs'] = {
