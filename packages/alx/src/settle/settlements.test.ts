@@ -20,7 +20,7 @@ async function registered({ knowledge }: Ground, queryFee: string, attribution: 
   return knowledge.register(presenting(K3, { queryFee, attribution }), CURATORS.q)
 }
 
-test('ALX-T54 links and settlements that do not add up are refused with their codes', async () => {
+test('ALX-SETTLE-03 a registration whose links do not add up registers nothing, and nobody is paid for what is refused', async () => {
   const ground = await openKnowledge()
   const { knowledge } = ground
   const bps = (...shares: number[]) => LINKS.map((link, at) => ({ ...link, royaltyShareBps: shares[at]! }))
@@ -40,7 +40,7 @@ test('ALX-T54 links and settlements that do not add up are refused with their co
   expect(knowledge.balances()).toEqual([])
 })
 
-test('ALX-T55 a query is settled once: the same again gives the first result, another one a conflict', async () => {
+test('ALX-SETTLE-07 a settlement has the numbers of the sheet, and is there again after a start', async () => {
   const ground = await openKnowledge()
   const { knowledge, library } = ground
   must(await registered(ground, '1000000'))
@@ -86,7 +86,7 @@ test('ALX-T55 a query is settled once: the same again gives the first result, an
   expect(again.knowledge.balances()).toEqual(balances)
 })
 
-test('ALX-T70 a settlement repeated with members that nobody knows is the first one', async () => {
+test('ALX-SETTLE-07 a settlement repeated with members that nobody knows is the first one', async () => {
   const { knowledge, library } = await openKnowledge()
   must(await knowledge.register(presenting(K1, { queryFee: '5' }), V))
   const input = { queryId: 'q', kbHash: HASHES.K1, amount: '5' }
