@@ -81,6 +81,8 @@ export type Body<Envelope> = Omit<Envelope, 'ok' | 'correlationId' | 'protocol' 
 export interface RatedRun {
   readonly run: RunId
   readonly user: string
+  /** The block that it carried out, or whose content it gave: feedback is about that too. */
+  readonly artifactId?: string
 }
 
 /**
