@@ -1,5 +1,5 @@
-// Event streams (ALX-RUN-06, -07, -09). A stream is a place in the events of a run, which all of its streams share; what a
-// client does not read costs what its socket holds and nothing more.
+// Event streams (ALX-RUN-06, -07, -09). A stream is a place in the events of a run, which all of its streams share;
+// what a client does not read costs what its socket holds and nothing more.
 import type { ServerResponse } from 'node:http'
 import { type CancelTimer, type Clock, ticksPerMillisecond } from '@parley/core'
 import { alxLimits } from '../limits.ts'

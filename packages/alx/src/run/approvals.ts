@@ -1,4 +1,4 @@
-// What waits for a person in a run: gates of the highway and questions of agents (ALX-SOLVE-14), from the trail's entries.
+// What waits for a person in a run (ALX-SOLVE-14): gates of the highway and questions of agents, from the trail.
 import type { RunEntry } from '@parley/core'
 import { deadline, formatTimestamp, parseTimestamp } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'

@@ -90,7 +90,7 @@ test('ALX-T15 a dry run plans and leaves no trace', async () => {
 
 /** What an agent says on purpose. */
 const declared = () => {
-  throw new ParleyError('no_quota', 'The account in /home/me/key is empty.')
+  throw new ParleyError('no_quota', 'The account in /srv/accounts/key is empty.')
 }
 
 test('ALX-T16 a step that fails ends the run, and the run says so everywhere', async () => {
@@ -104,7 +104,7 @@ test('ALX-T16 a step that fails ends the run, and the run says so everywhere', a
   const events = await f.events(body.executionId)
   expect(events.slice(-2).map(({ type }) => type)).toEqual(['step.failed', 'run.failed'])
   expect(events.at(-1)).toMatchObject({ ok: false, error: { code: 'EXECUTION_FAILED', type: 'execution' } })
-  expect(text + JSON.stringify(events)).not.toContain('/home')
+  expect(text + JSON.stringify(events)).not.toContain('/srv')
   expect((await f.entries(body.executionId, 'task_failed')).length).toBe(1)
   const read = await f.get(`/v1/runs/${body.executionId}`)
   expect([read.status, code(read.body)]).toEqual([422, 'EXECUTION_FAILED'])
