@@ -13,8 +13,10 @@ import {
   asParleyError,
   type LibraryRecord,
   type ParleyError,
+  pause,
   type RunEnd,
   type RunId,
+  type RunPort,
   SystemClock,
   SystemIds,
 } from '@parley/core'
@@ -179,7 +181,7 @@ export class AlxServer {
         : refusal('APPROVAL_NOT_FOUND', `No approval ${approvalId} waits in this run.`)
     }
     const reason = note?.trim() ? note : undefined
-    const answered = await this.host.port.answer(approvalId, {
+    const answered = await this.#answer(live, approvalId, {
       principal: caller.principal,
       answer:
         open.kind === 'gate'
@@ -193,8 +195,19 @@ export class AlxServer {
     return this.settled({ live, replayed: false })
   }
 
+  /** The coordinator may hear of what waits a moment later than the readers of the trail. */
+  async #answer({ fold }: LiveRun, approvalId: string, options: Parameters<RunPort['answer']>[1]) {
+    const { port, clock } = this.host
+    for (let tried = 1; ; tried++) {
+      const answered = await port.answer(approvalId, options)
+      const early = !answered.ok && UNHEARD.has(answered.error.code) && fold.open?.id === approvalId
+      if (!early || tried === alxLimits.answerTries) return answered
+      await pause(clock, alxLimits.answerWaitMs * 2 ** (tried - 1))
+    }
+  }
+
   #undecided(cause: ParleyError, { correlationId }: Caller): Answer {
-    if (cause.code === 'not_found' || cause.code === 'invalid_state')
+    if (UNHEARD.has(cause.code))
       return refusal('APPROVAL_ALREADY_DECIDED', 'Somebody else has decided about this approval.')
     if (cause.code === 'permission_denied') return forbidden('This user may not decide about this approval.')
     this.host.log('error', 'A decision was not recorded.', { correlationId, cause })
@@ -223,5 +236,8 @@ export function unknownRun(id: string): Answer {
 export function thrownAnswer(cause: unknown): Answer {
   return answerTo(asParleyError(cause))
 }
+
+/** What the coordinator says of what does not wait, or not any more, or not yet. */
+const UNHEARD: ReadonlySet<string> = new Set(['not_found', 'invalid_state'])
 
 const usual = CAPABILITIES.filter(name => name !== 'signed-requests')
