@@ -140,9 +140,12 @@ export class RunFold {
       this.#events.emit('artifact.created', at, { artifact: first.artifact })
   }
 
-  named({ task_id, name }: EventBody<'task_created'>): void {
+  /** The second candidate is a delegate that plans its tasks when it begins. */
+  named({ task_id, name }: EventBody<'task_created'>, at: string): void {
     const step = this.#byName.get(name)
-    if (step) this.#byTask.set(task_id, step)
+    if (!step) return
+    this.#byTask.set(task_id, step)
+    if (step.attempt > this.attempt) this.#fallBack(step.attempt, at)
   }
 
   assigned({ task_id, workspace_id }: EventBody<'task_assigned'>): void {
@@ -158,7 +161,6 @@ export class RunFold {
       step.phase = 'begun'
       // It is worked on again, whatever was decided about it.
       if (this.open?.step === step && !this.#approvals.pending.includes(this.open)) this.open = undefined
-      if (step.attempt > this.attempt) this.#fallBack(step.attempt, at)
     } else if (to_status === 'integrated') {
       step.phase = 'done'
       step.endedAt = at
@@ -319,7 +321,7 @@ const FOLDS: Readonly<Record<string, Fold>> = {
     const { parent, workspace_id } = body<'workspace_created'>(entry)
     if (parent === null) fold.begin(workspace_id, iso(entry.timestamp))
   },
-  task_created: (fold, entry) => fold.named(body<'task_created'>(entry)),
+  task_created: (fold, entry) => fold.named(body<'task_created'>(entry), iso(entry.timestamp)),
   task_assigned: (fold, entry) => fold.assigned(body<'task_assigned'>(entry)),
   task_status_changed: (fold, entry) => fold.moved(body<'task_status_changed'>(entry), iso(entry.timestamp)),
   workspace_state_changed: (fold, entry) => fold.changed(body<'workspace_state_changed'>(entry), iso(entry.timestamp)),
