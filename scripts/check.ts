@@ -49,6 +49,7 @@ function arrows(): readonly string[] {
     return {
       name: basename(folder),
       dependencies: ours(Object.keys(listed)),
+      development: ours(Object.keys(devDependencies ?? {})),
       references: references.map(({ path }) => basename(path)),
       sources: new Map(files.map(file => [file, readFileSync(join(root, file), 'utf8')])),
     }

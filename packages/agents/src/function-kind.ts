@@ -35,6 +35,7 @@ export const functionKind: AgentKind<FunctionSettings, FunctionPlace, FunctionPl
     ),
   },
   costs: 'profile',
+  folderless: 'possible',
   absence: {
     code: 'unknown_function',
     description: 'The program that runs the node has no such function',

@@ -14,9 +14,9 @@ test('what a function throws makes the turn fail: a ParleyError as it is, anothe
   const known = new ParleyError('no_quota', 'tomorrow')
   for (const [thrown, expected] of [
     [known, known],
-    [new Error('oops'), { code: 'agent_error', message: "The agent's function failed: oops" }],
-    ['text', { code: 'agent_error' }],
-    [undefined, { code: 'agent_error' }],
+    [new Error('oops'), { code: 'internal', message: "The agent's function failed: oops" }],
+    ['text', { code: 'internal' }],
+    [undefined, { code: 'internal' }],
   ] as const) {
     const adapter = functionAdapter('f', () => {
       throw thrown

@@ -45,5 +45,5 @@ function end(result: TurnResult): TurnEnd {
 function agentError(thrown: unknown): ParleyError {
   if (thrown instanceof ParleyError) return thrown
   const message = thrown instanceof Error && thrown.message !== '' ? thrown.message : 'no reason was given'
-  return new ParleyError('agent_error', `The agent's function failed: ${message}`, { cause: thrown })
+  return new ParleyError('internal', `The agent's function failed: ${message}`, { cause: thrown })
 }

@@ -16,7 +16,7 @@ export const limits = {
   runContextParts: 64,
   runContextLength: 262_144,
   /** Bytes in canonical form of what a request stores with its run. */
-  runFactsBytes: 262_144,
+  runFactsBytes: 2_097_152,
   /** Runs on one page of those that are found. */
   foundRuns: 100,
   /** Errors that one failed validation reports. */

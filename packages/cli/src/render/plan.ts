@@ -4,14 +4,14 @@ import type { GateView, PlanTaskView, RunView } from '../node/views.ts'
 import { duration, plural, shortId } from './format.ts'
 import type { Paint } from './paint.ts'
 import type { Drawing } from './tasks.ts'
-import { cut, each, labelled, oneLine } from './text.ts'
+import { cut, each, labelled, oneLine, projectText } from './text.ts'
 
 type TeamAgent = Team['agents'][string]
 type PlannedTask = Team['plan'][number]
 
 /** What a person has to know beside the tasks before it starts. */
 export function planLines(view: RunView, { width }: Pick<Drawing, 'width'>): readonly string[] {
-  const what = `team ${oneLine(view.team)}, ${plural(view.tasks.length, 'task')}, in ${oneLine(view.project)}`
+  const what = `team ${oneLine(view.team)}, ${plural(view.tasks.length, 'task')}, ${view.project === '' ? 'without files' : `in ${oneLine(view.project)}`}`
   return [what, ...folderLines(view), ...beforeLines(view)].map(line => cut(line, width))
 }
 
@@ -21,7 +21,7 @@ export function planDetails(view: RunView, team: Team | undefined, drawing: Draw
     ...labelled(
       [
         ['run', view.run],
-        ['project', view.project],
+        ['project', projectText(view)],
         ['intent', view.intent],
         ...(team ? [['limits', limitsOf(team)] as const] : []),
         ...folderLines(view).map(line => ['folders', line] as const),
@@ -78,6 +78,7 @@ function taskFacts(task: PlanTaskView, intent: string, team: Team | undefined): 
     ['agent', task.agent],
     ...(agent ? runsOf(agent) : []),
     ...insteadOf(planned?.fallback, team),
+    ...(task.approve ? [['approve', 'you are asked before it starts'] as const] : []),
     ...(task.needs.length > 0 ? [['after', task.needs.join(', ')] as const] : []),
     ...(team ? [['prompt', planned ? fill(planned.prompt) : intent] as const] : []),
     ...(team ? [['changes', pathsOf(planned)] as const] : []),

@@ -6,7 +6,7 @@ import { totalLine } from './live.ts'
 import { warningLines } from './plan.ts'
 import { stepLines } from './steps.ts'
 import { type Drawing, taskLines } from './tasks.ts'
-import { firstLine, labelled, oneLine, wrap } from './text.ts'
+import { firstLine, labelled, oneLine, projectText, wrap } from './text.ts'
 import { questionLines, untilText } from './waiting.ts'
 import { gateWorkLines } from './work.ts'
 
@@ -51,7 +51,7 @@ function facts(view: RunView, drawing: Drawing): readonly string[] {
   const rows: readonly (readonly [string, string])[] = [
     ['run', view.run],
     ['team', `${oneLine(view.team)} for ${oneLine(view.principal)}`],
-    ['project', oneLine(view.project)],
+    ['project', projectText(view)],
     ...(view.imported ? [['imported', `from ${view.imported.from} on ${moment(view.imported.at)}`] as const] : []),
     ['started', `${moment(view.started)}, ${view.ended ? `took ${took}` : `${took} ago`}`],
     ...timesRows(view, drawing),

@@ -207,3 +207,8 @@ export function labelled(
       .map((line, index) => `${paint('quiet', (index === 0 ? name : '').padEnd(label))}${line}`.trimEnd()),
   )
 }
+
+/** Where a run works. */
+export function projectText({ project }: { readonly project: string }): string {
+  return project === '' ? 'none: its agents work without files' : oneLine(project)
+}

@@ -341,6 +341,7 @@ function unfit(view: RunView) {
   if (!isOver(state))
     return refuse('invalid_state', `The run ${run} is at work; its result can be applied when it is over.`)
   if (result_unknown) return refuse('work_gone', `The result of ${run} is not known: ${result_unknown}.`)
+  if (project === '') return refuse('nothing_to_apply', `The run ${run} works without a project: it has no files.`)
   if (!result || result.commit === result.base)
     return refuse('nothing_to_apply', `The run ${run} changed nothing in ${project}.`)
   return undefined

@@ -101,7 +101,7 @@ test('a draft shows what does not fit, and what was made of it becomes the state
   expect(excerpt?.text).toMatch(/^<<<<<<< .*\nfirst\n=======\nsecond\n>>>>>>> .*\n$/)
   // The integrator works on the draft.
   unwrap(await folders.prepare(ws('three'), draft.commit))
-  write(join(folders.ceiling, ws('three')), { both: 'first and second\n' })
+  write(join(folders.environment.GIT_CEILING_DIRECTORIES, ws('three')), { both: 'first and second\n' })
   const result = (await captured(folders, 'three', { parent: draft.commit })).commit
   unwrap(await merge(folders, second, { way: 'result', commit: result }))
   expect(await files(folders, ['both', 'added'])).toEqual({ both: 'first and second\n', added: 'new\n' })

@@ -66,6 +66,9 @@ export interface Captured {
   readonly outsideLinks: readonly string[]
 }
 
+/** The same for a run with or without files: without them there is no commit. */
+export type CapturedWork = Omit<Captured, 'commit' | 'tree'> & Partial<Captured>
+
 /** `merged` is false if the commit was part of the head before. With conflicts nothing was changed. */
 export type Integrated = { readonly head: string; readonly merged: boolean } | { readonly conflicts: readonly string[] }
 

@@ -65,7 +65,9 @@ export async function inProject(folder: string, clock: Clock): Promise<(project:
     if (theirs !== undefined) return theirs === own
     return path === project || path.startsWith(project.endsWith(sep) ? project : `${project}${sep}`)
   }
-  return project => {
+  return async project => {
+    // A run without a project belongs to no folder.
+    if (project === '') return false
     const found = known.get(project) ?? holds(project)
     known.set(project, found)
     return found

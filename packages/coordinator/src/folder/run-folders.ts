@@ -5,6 +5,7 @@ import { type CaptureOptions, capture, keepSetup } from './capture.ts'
 import { globsWithoutFile } from './carry.ts'
 import { changesBetween, type DiffOptions, diffText, fileText, shownChange } from './files/changes.ts'
 import { finish, readFinished } from './finish.ts'
+import type { Folders } from './folders.ts'
 import { readFurnished } from './furnished.ts'
 import { draftMerge, headOf, type IntegrateOptions, integrate, startLine } from './integrate.ts'
 import { type Leftover, leftovers, type StandIn } from './leftovers.ts'
@@ -17,7 +18,7 @@ import { places, requireCommit, requireName, type Site } from './site.ts'
 import { inTurn } from './turns.ts'
 import { drop, dropAll, prepare, type Wanted } from './worktree.ts'
 
-export class RunFolders {
+export class RunFolders implements Folders {
   readonly #site: Site
 
   private constructor(site: Site) {
@@ -49,34 +50,37 @@ export class RunFolders {
     return asResult(async () => new RunFolders(await openSite(options)))
   }
 
-  /** Plain JSON, to be stored with the run. */
   get facts(): ProjectFacts {
     return this.#site.facts
   }
 
-  /** The run's own folder, and the repository that its commits go to: they may be on different disks. */
   get disks(): readonly string[] {
     const { home, repository } = this.#site
     return [home, repository.gitDir]
   }
 
-  /** Above the folders of all workspaces: git in one of them must not look for a repository here or further up. */
-  get ceiling(): string {
-    return places.work(this.#site.home)
+  get base(): string {
+    return this.#site.facts.base
   }
 
-  /** The commit with everything integrated so far; the start at first. Stays known after `clean`. */
+  get environment() {
+    return {
+      // Above all folders of workspaces: without a `.git` of its own, a git program in one of them must not look for a
+      // repository further up.
+      GIT_CEILING_DIRECTORIES: places.work(this.#site.home),
+      PARLEY_PROJECT: this.#site.facts.path,
+    }
+  }
+
   async head(into?: WorkspaceId): Promise<string> {
     return headOf(this.#site, into)
   }
 
-  /** Whether the repository still holds a commit. */
   async has(commit: string): Promise<boolean> {
     requireCommit(commit)
     return this.#site.repository.has(commit)
   }
 
-  /** A line of merged work of its own, for the team of a workspace. Harmless to repeat. */
   startLine(workspace: WorkspaceId, commit: string): Promise<Result<void>> {
     return asResult(async () => {
       requireName(workspace, 'workspace')
@@ -85,11 +89,6 @@ export class RunFolders {
     })
   }
 
-  /**
-   * Makes the agent's folder with exactly the commit's files, in place of whatever was there:
-   * `<home>/work/<workspace>`, or the project's subfolder inside it. No process may be at work in it. What the same
-   * setup made there before stays; what is carried is copied anew.
-   */
   prepare(workspace: WorkspaceId, commit: string, wanted: Wanted = {}): Promise<Result<string>> {
     return this.#inWorkspace(workspace, async () => {
       requireCommit(commit)
@@ -97,12 +96,10 @@ export class RunFolders {
     })
   }
 
-  /** Whether this setup has run in the folder, and what it made is there. */
   async isSetUp(workspace: WorkspaceId, setup: string): Promise<boolean> {
     return (await readFurnished(this.#site, workspace)).setup === setup
   }
 
-  /** What setup made is none of the work from now on. `commit` is the one that the folder was prepared at. */
   keepSetup(workspace: WorkspaceId, commit: string, setup: string): Promise<Result<void>> {
     return this.#inWorkspace(workspace, async () => {
       requireCommit(commit)
@@ -110,16 +107,10 @@ export class RunFolders {
     })
   }
 
-  /** Those of the globs that would carry nothing. */
   uncarried(globs: readonly string[]): Promise<Result<readonly string[]>> {
     return asResult(() => globsWithoutFile(this.#site, globs))
   }
 
-  /**
-   * What the folder holds now as a commit on top of `parent`. Changes outside `paths` or the project, `.git` folders,
-   * changed submodules and files over the limit are put back and reported; ignored files are left alone. The same input
-   * gives the same commit.
-   */
   capture(workspace: WorkspaceId, options: CaptureOptions): Promise<Result<Captured>> {
     return this.#inWorkspace(workspace, async () => {
       requireCommit(options.parent)
@@ -134,7 +125,6 @@ export class RunFolders {
     return (await changesBetween(contents, from, to)).map(each => shownChange(scope, each))
   }
 
-  /** Merges a commit into the head. Harmless to repeat; conflicts are an answer, and change nothing. */
   integrate(commit: string, options: IntegrateOptions): Promise<Result<Integrated>> {
     return asResult(async () => {
       requireCommit(commit)
@@ -146,7 +136,6 @@ export class RunFolders {
     })
   }
 
-  /** What a three-way merge would give, as a commit that can be looked at and prepared; nothing is merged. */
   draft(commit: string, into?: WorkspaceId): Promise<Result<Draft>> {
     return asResult(async () => {
       requireCommit(commit)
@@ -154,14 +143,12 @@ export class RunFolders {
     })
   }
 
-  /** Conflicting files of a draft as text: at most so many bytes of each, and of the first ten. */
   async excerpts({ commit, conflicts }: Draft, maxBytes: number) {
     const text = async (path: string) => (await this.show(commit, path, maxBytes)) ?? '[one side removed this file]'
     const shown = conflicts.slice(0, folderLimits.namedFiles)
     return Promise.all(shown.map(async path => ({ path, text: await text(path) })))
   }
 
-  /** The difference as text for people; the end says if it was cut. */
   async diff(from: string, to: string, options: DiffOptions): Promise<string> {
     requireCommit(from)
     requireCommit(to)
@@ -169,37 +156,31 @@ export class RunFolders {
     return diffText(contents, { from, to, folder: facts.folder }, options)
   }
 
-  /** A file as text, cut after so many bytes; undefined if there is none. The path is relative to the project. */
   async show(commit: string, path: string, maxBytes: number): Promise<string | undefined> {
     requireCommit(commit)
     const { contents, scope } = this.#site
     return fileText(contents, commit, scope.name(path), maxBytes)
   }
 
-  /** Removes a workspace's folder. What was captured stays. */
   async discard(workspace: WorkspaceId): Promise<void> {
     const done = await this.#inWorkspace(workspace, () => drop(this.#site, workspace))
     if (!done.ok) throw done.error
   }
 
-  /** Removes all folders and makes the result: a branch, if anything was merged, or `<home>/result`. Repeatable. */
   finish(): Promise<Result<Finished>> {
     return asResult(() => inTurn(`${this.#site.home}/finish`, () => finish(this.#site)))
   }
 
-  /** What `finish` has made; undefined where nothing tells that any more. */
   finished(): Promise<Result<Finished | undefined>> {
     return asResult(() => readFinished(this.#site.home))
   }
 
-  /** The branch of the result, if it is there. Somebody may have worked on it since. */
   async branch(): Promise<string | undefined> {
     const { facts, repository } = this.#site
     const found = facts.kind === 'git' ? await repository.read(`refs/heads/${facts.branchName}`) : undefined
     return found && facts.branchName
   }
 
-  /** Removes everything of this run from the repository, except the branch and work that its result does not have. */
   async clean(keep: readonly KeptCommit[] = []): Promise<void> {
     const { repository, contents } = this.#site
     await dropAll(this.#site)
@@ -211,7 +192,6 @@ export class RunFolders {
     await repository.clean(kept)
   }
 
-  /** Of work that was left when the run ended: it is kept still, the result has it by now, or it is gone. */
   async standOfKept({ name, commit }: KeptCommit): Promise<'kept' | 'merged' | 'gone'> {
     const { repository, contents } = this.#site
     if ((await repository.read(repository.keptRef(name))) === commit) return 'kept'
@@ -219,12 +199,10 @@ export class RunFolders {
     return known && (await contents.isAncestor(commit, await this.head())) ? 'merged' : 'gone'
   }
 
-  /** What is left of a run that is over, in the repository. */
   async leftovers(branch: string | undefined, standIns: readonly StandIn[]): Promise<Leftover[]> {
     return leftovers(this.#site, { branch, head: await this.head(), standIns })
   }
 
-  /** All of them, or none where one is not where it was. */
   removeRefs(gone: readonly { readonly ref: string; readonly commit: string }[]): Promise<boolean> {
     return this.#site.repository.update(gone.map(({ ref, commit }) => ({ ref, to: undefined, from: commit })))
   }

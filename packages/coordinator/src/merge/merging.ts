@@ -4,8 +4,8 @@ import { type ObjectId, unwrap, type WorkspaceId } from '@parley/core'
 import type { Integrator } from '@parley/kernel'
 import type { IntegrationStrategy } from '@parley/trail/events'
 import { ask } from '../ask.ts'
+import type { Folders } from '../folder/folders.ts'
 import type { MergeWay } from '../folder/model.ts'
-import type { RunFolders } from '../folder/run-folders.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { ProjectedConflict, ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
@@ -16,7 +16,7 @@ import { readConflicts } from './verdict.ts'
 
 export interface Merging {
   readonly handle: Integrator
-  readonly folders: RunFolders
+  readonly folders: Folders
   readonly projection: RunProjection
   /** Whose line it is merged into; undefined for the run's own. */
   readonly line: WorkspaceId | undefined
@@ -165,7 +165,7 @@ function mergedOf(work: ProjectedWorkspace, task: PlannedTask): Merged | undefin
       message: `Salvaged: ${commitMessage(task, { 'Parley-Checkpoint': salvage.checkpoint })}`,
     }
   if (merged === undefined || state !== 'closed') return undefined
-  return { work, seq: merged, commit: finalOf(work)?.commit, message: commitMessage(task) }
+  return { work, seq: merged, commit: commitOf(work), message: commitMessage(task) }
 }
 
 /** Folders follow the trail: whatever it says is merged and is not in its line yet, in the order of the trail. */

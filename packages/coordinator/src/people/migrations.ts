@@ -42,6 +42,8 @@ export class Migrations extends Acts {
     if (state !== 'active' && state !== 'blocked')
       return refuse('invalid_state', `${task} is ${state}: only work that goes on or waits is handed over.`)
     if (nameOf(facts.agent) === to) return refuse('invalid_argument', `${to} does ${task} already; name another agent.`)
+    if (!projection.facts?.project && agent && !this.host.worksWithoutFolder?.(agent))
+      return refuse('invalid_argument', `${to} works in a folder, and the run has none.`)
     const refused = this.denied(principal, found.value, ['suspend_own', 'suspend_any'])
     if (refused) return refused
     const brought = known ? {} : { agent: agent! }

@@ -2,7 +2,7 @@
 // coordinator, on record under their name.
 import { err, ok, ParleyError, type Result, type RunId, refuse } from '@parley/core'
 import type { HouseRecords } from '../apply/house-record.ts'
-import type { RunFolders } from '../folder/run-folders.ts'
+import type { Folders } from '../folder/folders.ts'
 import { given } from '../given.ts'
 import { commitMessage } from '../merge/commit-message.ts'
 import { candidateOf, keptCommits, leftOf } from '../merge/salvaging.ts'
@@ -23,7 +23,7 @@ interface Which {
 
 interface Left {
   readonly projection: RunProjection
-  readonly folders: RunFolders
+  readonly folders: Folders
   readonly work: ProjectedWorkspace
   readonly checkpoint: ProjectedCheckpoint
 }

@@ -4,7 +4,7 @@ import { endMarked } from '@parley/agents'
 import { asParleyError, err, ok, ParleyError, type Result, type RunId, unwrap, type WorkspaceId } from '@parley/core'
 import type { RunHandle } from '@parley/kernel'
 import type { Coordinator } from '../coordinator.ts'
-import type { RunFolders } from '../folder/run-folders.ts'
+import type { Folders } from '../folder/folders.ts'
 import { coordinatorDefaults } from '../limits.ts'
 import { machineLimits } from '../machine/limits.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
@@ -12,7 +12,8 @@ import { Identities, liveAgents } from '../turn/identities.ts'
 import { Semaphore } from '../turn/semaphore.ts'
 import { turnToken } from '../turn/token.ts'
 import { abandonRun } from './abandon.ts'
-import type { RunFacts } from './facts.ts'
+import type { KnownEnd, RunFacts } from './facts.ts'
+import { endBegun, endCutOff } from './known-end.ts'
 import { RunDriver } from './run-driver.ts'
 import type { RunsHost } from './runs-host.ts'
 
@@ -58,7 +59,7 @@ export class RunDrivers {
   }
 
   /** Drives a run that has just begun. It is on record, so what stops it here is tried again, as at a start. */
-  async begin(run: RunHandle, facts: RunFacts, folders: RunFolders): Promise<void> {
+  async begin(run: RunHandle, facts: RunFacts, folders: Folders): Promise<void> {
     try {
       await this.#drive(run, facts, folders)
     } catch (cause) {
@@ -66,11 +67,18 @@ export class RunDrivers {
     }
   }
 
-  async #drive(run: RunHandle, facts: RunFacts, folders: RunFolders): Promise<void> {
+  /** Ends a run that has just begun, and that nobody is to drive. What stops it here is tried again as well. */
+  async end(run: RunHandle, ends: KnownEnd): Promise<void> {
+    const ended = await endBegun(run, ends)
+    if (!ended.ok) await this.#notDriven(run.id, ended.error, NONE)
+  }
+
+  async #drive(run: RunHandle, facts: RunFacts, folders: Folders): Promise<void> {
     const { trail, secret, runtime, clock, machine, adapters, log, environment = {} } = this.#host
     const driver = new RunDriver({
       run,
       principal: runtime.user(facts.principal),
+      approver: runtime.user(facts.approver ?? facts.principal),
       entries: after => trail.run(run.id).query({ after, limit: 256 }, { kind: 'runtime' }),
       facts,
       folders,
@@ -149,9 +157,14 @@ export class RunDrivers {
       this.#identities.take(await liveAgents(run))
       const facts = unwrap(await run.coordinator.readContext()) as RunFacts
       // A run that something else than a coordinator has started is not ours to drive.
-      if (facts.plan === undefined || facts.project === undefined) return
+      if (facts.plan === undefined) return
       const { found: ended } = await endMarked(`${id}/`, { clock })
       if (ended > 0) log('info', `ended ${ended} processes that an earlier node left behind`, { run: id })
+      if (facts.ends) {
+        const projection = await this.#told.views.project(id)
+        unwrap(await endCutOff(run, runtime.user(facts.principal), { ...facts, ends: facts.ends }, projection))
+        return
+      }
       if (await this.#abandons(run)) return
       const folders = unwrap(await homes.open(id, facts.project))
       await this.#drive(run, facts, folders)

@@ -13,9 +13,12 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { asParleyError, type Clock, ok, type Result, type RunId, unwrap } from '@parley/core'
+import type { Folders } from '../folder/folders.ts'
 import type { ProjectFacts } from '../folder/model.ts'
+import { NoFolders } from '../folder/no-folders.ts'
 import { RunFolders } from '../folder/run-folders.ts'
 import { inTurn } from '../folder/turns.ts'
+import { given } from '../given.ts'
 import { keptCommits } from '../merge/salvaging.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import { hasResult, placed, resultAt } from '../view/run-result.ts'
@@ -54,7 +57,8 @@ export class RunHomes {
   }
 
   /** For a new run. A refusal leaves nothing, or what the next start cleans up. */
-  async create(run: RunId, project: string): Promise<Result<RunFolders>> {
+  async create(run: RunId, project: string | undefined): Promise<Result<Folders>> {
+    if (project === undefined) return ok(new NoFolders())
     const home = this.home(run)
     const options = { project, home, run, clock: this.#clock }
     try {
@@ -83,15 +87,22 @@ export class RunHomes {
   }
 
   /** The folders of a run that nobody drives. Opening makes its own git folder anew, so it is one after the other. */
-  use<T>(run: RunId, facts: ProjectFacts, work: (folders: RunFolders) => Promise<Result<T>>): Promise<Result<T>> {
+  use<T>(run: RunId, facts: ProjectFacts, work: (folders: Folders) => Promise<Result<T>>): Promise<Result<T>> {
     return inTurn(`${this.home(run)}/use`, async () => {
       const folders = await this.open(run, facts)
       return folders.ok ? work(folders.value) : folders
     })
   }
 
-  open(run: RunId, facts: ProjectFacts): Promise<Result<RunFolders>> {
+  /** `facts`: those of the run's project, if it has one. */
+  async open(run: RunId, facts: ProjectFacts | undefined): Promise<Result<Folders>> {
+    if (!facts) return ok(new NoFolders())
     return RunFolders.open({ facts, home: this.home(run), run, clock: this.#clock })
+  }
+
+  /** The repository of a project, which is all of it that runs write to; undefined where there is none to read. */
+  async writtenTo(project: string | undefined): Promise<string | undefined> {
+    return project === undefined ? undefined : RunFolders.writtenTo(project, this.#clock)
   }
 
   remove(run: RunId): void {
@@ -129,7 +140,7 @@ export class RunHomes {
   async resultOf(run: RunId, projection: RunProjection): Promise<ResultOfRun> {
     const { facts } = projection
     // Asking changes nothing: what is not settled is so by the driver, or by the next start.
-    if (!facts || !hasResult(projection) || existsSync(this.#mark(run))) return {}
+    if (!facts?.project || !hasResult(projection) || existsSync(this.#mark(run))) return {}
     const isGone = !this.has(run)
     try {
       return unwrap(
@@ -137,7 +148,7 @@ export class RunHomes {
           const finished = isGone ? undefined : unwrap(await folders.finished())
           if (finished)
             return ok({
-              result: placed(await resultAt(folders, finished.head), finished),
+              ...given({ result: placed(await resultAt(folders, finished.head), finished) }),
               kept: await keptStands(folders, projection),
             })
           const branch = await folders.branch()
@@ -157,7 +168,7 @@ export class RunHomes {
   }
 }
 
-async function keptStands(folders: RunFolders, projection: RunProjection): Promise<NonNullable<ResultOfRun['kept']>> {
+async function keptStands(folders: Folders, projection: RunProjection): Promise<NonNullable<ResultOfRun['kept']>> {
   const stands = keptCommits(projection).map(async each => [each.name, await folders.standOfKept(each)] as const)
   return new Map(await Promise.all(stands))
 }

@@ -3,7 +3,7 @@ import type { AgentAdapter, Clock, Result, WorkspaceId } from '@parley/core'
 import type { RunHandle, UserHandle } from '@parley/kernel'
 import type { QueryPage } from '@parley/trail'
 import type { Log, WorkspaceEvent } from '../contract.ts'
-import type { RunFolders } from '../folder/run-folders.ts'
+import type { Folders } from '../folder/folders.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import type { Setup } from '../team/folder-fields.ts'
@@ -15,8 +15,10 @@ import type { SetupRun } from './run-adapters.ts'
 export interface RunParts {
   readonly run: RunHandle
   readonly principal: UserHandle
+  /** Under whose name tasks are approved that nobody is asked about. */
+  readonly approver: UserHandle
   readonly facts: RunFacts
-  readonly folders: RunFolders
+  readonly folders: Folders
   readonly clock: Clock
   readonly machine: Machine
   readonly log: Log

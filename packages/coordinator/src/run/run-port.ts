@@ -43,6 +43,7 @@ export function coordinatorRunPort(options: RunPortOptions): RunPort {
       'decision' in answer
         ? coordinator.gates.respond(waiting, { ...answer, principal })
         : coordinator.gates.reply(waiting, { ...answer, principal }),
+    stored: (run, { principal }) => storedHead(options, run, principal),
     find: ({ principal, ...query }) => coordinator.records.find(query, stored => sees(principal, stored)),
   }
 }
@@ -71,6 +72,13 @@ async function visible({ coordinator }: RunPortOptions, run: RunId, principal: P
   const stored = await coordinator.records.storedRun(run)
   if (!stored.ok) return stored
   return sees(principal, stored.value) ? stored : refuse('not_found', `There is no run ${run}.`)
+}
+
+async function storedHead(options: RunPortOptions, run: RunId, principal: Principal): ReturnType<RunPort['stored']> {
+  const stored = await visible(options, run, principal)
+  if (!stored.ok) return stored
+  const { seq } = await options.trail.run(run).head()
+  return ok({ ...stored.value, head: seq })
 }
 
 async function cancel(

@@ -29,7 +29,7 @@ const commonFields = {
 const fieldsOf = ({ fields, folderless }: AgentKind) => ({
   ...fields,
   ...commonFields,
-  ...(!folderless && folderFields),
+  ...(folderless !== true && folderFields),
 })
 
 export function agentSchema(kinds: readonly AgentKind[]): TSchema {
@@ -83,6 +83,6 @@ export function teamAgent(kinds: readonly AgentKind[], file: AgentFile, all: Fol
     ...unwrap(kind.read(fields)),
     ...(timeout !== undefined && { timeoutMs: parseDuration(timeout)! }),
     slots,
-    ...(!kind.folderless && furnishingOf(file, all)),
+    ...(kind.folderless !== true && furnishingOf(file, all)),
   }
 }

@@ -51,6 +51,8 @@ interface Planned {
   /** The last part of it, for which the agent is asked to finish. */
   readonly graceMs?: number
   readonly priority: TaskPriority
+  /** A person is asked before it starts, whatever the request for the run has approved. */
+  readonly approve?: true
   readonly check?: readonly string[]
   readonly review?: { readonly by: string; readonly prompt: string; readonly fallback?: readonly string[] }
   /** Of all attempts together. */
@@ -61,6 +63,7 @@ interface Planned {
 }
 
 export interface AgentTask extends Planned {
+  readonly standsInFor?: undefined
   readonly agent: string
   /** Who takes over where that one cannot work, in order. */
   readonly fallback?: readonly string[]
@@ -69,6 +72,12 @@ export interface AgentTask extends Planned {
 
 /** A task that a team inside the team does; its prompt is what all its parts are told beside their own. */
 export interface TeamTask extends Planned {
+  /**
+   * The task beside it, before it in the plan, whose place it takes. It begins when that one has failed for good by its
+   * own work, and never after a person, a budget or the time has ended it; otherwise it is cancelled without a word. The
+   * plan is done when one of the two is. No task needs either of them. No field of team files.
+   */
+  readonly standsInFor?: string
   readonly agent?: undefined
   readonly fallback?: undefined
   readonly plan: readonly PlannedTask[]
@@ -86,6 +95,12 @@ export function* allTasks(plan: readonly PlannedTask[]): Generator<PlannedTask> 
     yield task
     if (task.plan) yield* allTasks(task.plan)
   }
+}
+
+/** All who may have a turn about a task itself, those who take over and judge included. */
+export function agentsOf({ agent, fallback = [], review, merge, salvage }: PlannedTask): readonly string[] {
+  const judges = [review?.by, ...(review?.fallback ?? []), merge.by, salvage?.way === 'agent' ? salvage.by : undefined]
+  return [agent, ...fallback, ...judges].filter(name => name !== undefined)
 }
 
 export function mayChange(plan: readonly PlannedTask[]): boolean {
@@ -123,6 +138,22 @@ export function soloTeam(name: string, agent: AgentSettings & { readonly slots?:
     plan: [],
     warnings: [],
   }
+}
+
+/** Of a run in which nobody works. */
+export const NO_TEAM: Team = {
+  name: '',
+  description: '',
+  agents: {},
+  limits: {
+    concurrency: teamDefaults.concurrency,
+    attempts: 1,
+    budget: {},
+    breakers: { noProgress: 0, repetition: 0 },
+  },
+  approval: 'none',
+  plan: [],
+  warnings: [],
 }
 
 export function breakersOf({

@@ -19,7 +19,7 @@ import { openTrail, Trail } from '@parley/trail'
 import type { EventType } from '@parley/trail/events'
 import { type memoryDisks, openMemoryStore } from '@parley/trail/testing'
 import { onTestFinished } from 'vitest'
-import type { CoordinatorOptions, RunSetup, WantedAdapter } from '../contract.ts'
+import type { CoordinatorOptions, TeamSetup, WantedAdapter } from '../contract.ts'
 import { Coordinator } from '../coordinator.ts'
 import type { Machine } from '../machine/machine.ts'
 import { readTeam } from '../team/testing/teams.ts'
@@ -29,7 +29,7 @@ export const alice: Principal = { id: 'alice', kind: 'user', scopes: ['owner'] }
 
 export type Scripts = Readonly<Record<string, AgentFunction>>
 
-export type SolveOptions = Partial<Omit<RunRequest & RunSetup, 'team'>>
+export type SolveOptions = Partial<Omit<RunRequest & TeamSetup, 'team'>>
 
 export class Fixture {
   readonly folder: string
@@ -87,6 +87,7 @@ export class Fixture {
           ? functionAdapter(name, this.#script(agent.command[1] ?? name))
           : commandKind.adapter(name, agent, host)
       },
+      worksWithoutFolder: agent => agent.command === undefined || (agent.command as string[])[0] === 'scripted',
       ...(this.abandon && { abandon: this.abandon }),
       ...(this.machine && { machine: this.machine }),
       ...(this.runs !== undefined && { runs: this.runs }),
@@ -140,7 +141,8 @@ export class Fixture {
   }
 
   trySolve(yaml: string, options: SolveOptions): Promise<Result<{ readonly run: RunId }>> {
-    const { intent = 'Do it.', approved = true, project = this.project, ...rest } = options
+    const { intent = 'Do it.', approved = true, ...rest } = options
+    const project = 'project' in options ? options.project : this.project
     const all = { intent, principal: alice, origin: 'test', ...rest }
     return this.coordinator.start(all, { ...all, team: unwrap(readTeam(yaml)), project, approved })
   }

@@ -13,8 +13,16 @@ import type { WorkspaceRecord } from './workspace-record.ts'
 
 export const SETUP_FAILED = 'setup_failed'
 
+/** The folder of a turn; undefined where the run has none. */
+export type Place = string | undefined
+
+/** Where the disk of a turn is looked at. */
+export function placesOf(folder: Place): readonly string[] {
+  return folder === undefined ? [] : [folder]
+}
+
 export interface Ready {
-  readonly folder: string
+  readonly folder: Place
   /** No turn can be taken there. */
   readonly failed?: ParleyError
 }
@@ -39,7 +47,7 @@ export async function readyFolder(
   const commit = await record.lastCommit()
   for (let tried = 1; ; tried++) {
     const folder = unwrap(await folders.prepare(workspace, commit, { ...carried, setup: key }))
-    if (!setup || (await folders.isSetUp(workspace, key))) return { folder }
+    if (folder === undefined || !setup || (await folders.isSetUp(workspace, key))) return { folder }
     begin()
     const { adapter, log } = host.setup(workspace, setup)
     const began = clock.now()

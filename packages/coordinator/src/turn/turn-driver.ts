@@ -27,7 +27,7 @@ import type { RunAtWork } from '../run/run-parts.ts'
 import type { PlannedTask } from '../team/team.ts'
 import { agentVerbs } from './agent-verbs.ts'
 import { outageOf } from './outage.ts'
-import { type Ready, readyFolder } from './ready-folder.ts'
+import { type Place, placesOf, type Ready, readyFolder } from './ready-folder.ts'
 import { toldRecord } from './told.ts'
 import { Turn } from './turn.ts'
 import { briefOf } from './turn-brief.ts'
@@ -48,7 +48,7 @@ export interface TurnDriverHost extends RunAtWork {
 }
 
 interface Taken {
-  readonly folder: string
+  readonly folder: Place
   readonly handled: readonly EnvelopeId[]
   readonly mail: readonly EnvelopeId[]
   readonly idle: number
@@ -338,12 +338,12 @@ export class TurnDriver {
     return true
   }
 
-  async #meter(turn: Turn, { usage }: TurnResult, folder: string): Promise<void> {
-    unwrap(await this.#host.machine.through(() => turn.meter(usage), [folder], this.#stop.signal))
+  async #meter(turn: Turn, { usage }: TurnResult, folder: Place): Promise<void> {
+    unwrap(await this.#host.machine.through(() => turn.meter(usage), placesOf(folder), this.#stop.signal))
   }
 
   /** The work of a turn at its limit is kept before the limit ends its workspace; the next look says whether it has. */
-  async #exceeded(record: WorkspaceRecord, turn: Turn, result: TurnResult, folder: string): Promise<boolean> {
+  async #exceeded(record: WorkspaceRecord, turn: Turn, result: TurnResult, folder: Place): Promise<boolean> {
     if (this.#stop.signal.aborted || turn.suspended) return false
     const own = await turn.exceeds(result.usage)
     const refused = result.outcome === 'failed' && result.error.code === 'budget_exceeded'
@@ -365,14 +365,15 @@ export class TurnDriver {
   }
 
   /** Whether the machine failed the turn: then it was no attempt, and is taken again from what was kept last. */
-  async #failedByMachine(turn: Turn, result: TurnResult, folder: string): Promise<boolean> {
+  async #failedByMachine(turn: Turn, result: TurnResult, folder: Place): Promise<boolean> {
     const { machine, folders, log } = this.#host
     // A turn that was ended from outside failed for that reason.
     if (result.outcome !== 'failed' || turn.blocked !== undefined || turn.ended) return false
     if (this.#faults >= machineLimits.faultsInARow) return false
     const held = machine.wasHeldSince(turn.began)
     const fault =
-      machine.report(result.error, folder) ?? (held ? undefined : await machine.look([folder, ...folders.disks]))
+      machine.report(result.error, folder) ??
+      (held ? undefined : await machine.look([...placesOf(folder), ...folders.disks]))
     if (!fault && !held) return false
     this.#faults++
     this.#folder = undefined

@@ -1,7 +1,7 @@
 // What a turn came to: kept on the trail before anything follows from it, then said as a signal.
 import { commandText } from '@parley/agents'
 import { ParleyError, type TurnResult } from '@parley/core'
-import type { Captured } from '../folder/model.ts'
+import type { CapturedWork } from '../folder/model.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { type Judgement, readVerdict, type Verdict } from '../merge/verdict.ts'
 import type { TurnRecord } from '../projection/projected.ts'
@@ -92,7 +92,7 @@ export async function keepFailure(
   record: WorkspaceRecord,
   error: ParleyError,
   turn: TurnRecord,
-  captured?: Captured,
+  captured?: CapturedWork,
 ): Promise<void> {
   await record.checkpoint({
     status: 'provisional',

@@ -112,7 +112,7 @@ export class Turn {
   }
 
   /** `session`: a conversation of the agent's own that it goes on with. */
-  async take(brief: Brief, folder: string, session: string | undefined): Promise<TurnResult> {
+  async take(brief: Brief, folder: string | undefined, session: string | undefined): Promise<TurnResult> {
     this.activity = undefined
     const cancel = this.#deadline()
     this.#agentFrom = this.#host.clock.now()
@@ -148,7 +148,7 @@ export class Turn {
     }
   }
 
-  async #result(brief: Brief, folder: string, session: string | undefined): Promise<TurnResult> {
+  async #result(brief: Brief, folder: string | undefined, session: string | undefined): Promise<TurnResult> {
     const { projection, token } = this.#host
     const { workspace, task, facts: own } = this.#record
     const budget = await this.#budget()
@@ -161,12 +161,14 @@ export class Turn {
     }
     return this.#taken(async () => {
       const adapter = this.#host.adapter(own, task, projection.agentConfig(nameOf(own.agent)))
-      return adapter.takeTurn({ ...input, ...brief(adapter.reach) }, event => this.#emitted(event))
+      // The prompt speaks of a folder only where there is one.
+      const reach = { ...adapter.reach, folder: adapter.reach.folder && folder !== undefined }
+      return adapter.takeTurn({ ...input, ...brief(reach) }, event => this.#emitted(event))
     })
   }
 
-  #input(folder: string) {
-    const { run, facts, projection, folders, environment } = this.#host
+  #input(folder: string | undefined) {
+    const { run, projection, folders, environment } = this.#host
     const { workspace, task, facts: own } = this.#record
     const id = projection.firstTask(task.id)?.id
     return {
@@ -175,17 +177,15 @@ export class Turn {
       ...(id !== undefined && { task: id }),
       agent: own.agent,
       epoch: this.epoch,
-      folder,
+      ...(folder !== undefined && { folder }),
       environment: {
         ...environment,
-        // Without a `.git` of its own, a git program there must not find one further up.
-        GIT_CEILING_DIRECTORIES: folders.ceiling,
+        ...folders.environment,
         PARLEY_RUN: run.id,
         PARLEY_WORKSPACE: workspace,
         PARLEY_TASK: task.id,
         ...(id !== undefined && { PARLEY_TASK_ID: id }),
         PARLEY_AGENT: own.agent,
-        PARLEY_PROJECT: facts.project.path,
       },
       signal: this.#abort.signal,
     }

@@ -3,8 +3,8 @@ import { commandText } from '@parley/agents'
 import { invariant, ok, type Result, unwrap, type WorkspaceId } from '@parley/core'
 import { kernelLimits, type RunHandle, type Worker } from '@parley/kernel'
 import { matchedText } from '../folder/files/file-name.ts'
-import type { Captured, ChangeKind, FileChange, RefusalReason, RefusedChange } from '../folder/model.ts'
-import type { RunFolders } from '../folder/run-folders.ts'
+import type { Folders } from '../folder/folders.ts'
+import type { CapturedWork, ChangeKind, FileChange, RefusalReason, RefusedChange } from '../folder/model.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { commitMessage } from '../merge/commit-message.ts'
 import type { Verdict } from '../merge/verdict.ts'
@@ -24,7 +24,7 @@ interface Made {
   readonly status: 'final' | 'provisional'
   readonly content: string
   readonly turn: TurnRecord
-  readonly captured?: Captured
+  readonly captured?: CapturedWork
   readonly verdict?: Verdict
   readonly intent?: string
 }
@@ -40,7 +40,7 @@ export class WorkspaceRecord {
   readonly inbox: Inbox
   /** The newest turn of which it is on record what it came to. */
   settled = 0
-  readonly #folders: RunFolders
+  readonly #folders: Folders
   /** Pipes, sockets and devices that are on record. */
   readonly #special = new Set<string>()
   readonly #steadily: Steadily
@@ -50,7 +50,7 @@ export class WorkspaceRecord {
     worker: Worker,
     facts: WorkspaceFacts,
     task: PlannedTask,
-    folders: RunFolders,
+    folders: Folders,
     steadily: Steadily,
   ) {
     this.#steadily = steadily
@@ -67,7 +67,7 @@ export class WorkspaceRecord {
   }
 
   /** The folder as it is, as a commit. What the task may not change is put back, and that is on record. */
-  async capture(): Promise<Result<Captured>> {
+  async capture(): Promise<Result<CapturedWork>> {
     const { facts, task } = this
     const options = {
       parent: facts.commit,
@@ -117,7 +117,7 @@ export class WorkspaceRecord {
     const created = await this.worker.checkpoint({
       type: 'artifact',
       payload: payloadOf(content, captured?.changed ?? [], {
-        ...(captured && { commit: captured.commit }),
+        ...(captured?.commit !== undefined && { commit: captured.commit }),
         ...(captured && captured.outsideLinks.length > 0 && { outside_links: captured.outsideLinks.slice(0, most) }),
         ...(verdict && { verdict }),
         turn,

@@ -1,7 +1,7 @@
 // What the folders of a run's agents hold beside the project's files, for whoever approves the plan.
 import type { RunFacts } from '../run/facts.ts'
 import type { Furnishing } from '../team/folder-fields.ts'
-import { allTasks, type PlannedTask } from '../team/team.ts'
+import { agentsOf, allTasks } from '../team/team.ts'
 import type { FurnishingView } from './view.ts'
 
 /** Agents with the same in their folders are told together; undefined where none has anything. */
@@ -24,9 +24,4 @@ export function furnishingViews({ team, plan }: RunFacts): FurnishingView[] | un
 
 function viewOf(agents: string[], { setup, carry }: Furnishing): FurnishingView {
   return { agents, ...(setup && { setup: [...setup.run] }), ...(carry && { carry: [...carry] }) }
-}
-
-function agentsOf({ agent, fallback = [], review, merge, salvage }: PlannedTask): readonly string[] {
-  const judges = [review?.by, ...(review?.fallback ?? []), merge.by, salvage?.way === 'agent' ? salvage.by : undefined]
-  return [agent, ...fallback, ...judges].filter(name => name !== undefined)
 }

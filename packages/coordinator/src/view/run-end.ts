@@ -2,6 +2,7 @@
 import type { ObjectId, RunEnd, RunId, Usage } from '@parley/core'
 import type { CheckpointRecord } from '@parley/kernel'
 import { given } from '../given.ts'
+import { lastTried } from '../plan/stand-in.ts'
 import type { Load, RunProjection } from '../projection/run-projection.ts'
 import { wasAbandoned } from '../run/abandon.ts'
 import { runView, wasLate } from './to-view.ts'
@@ -35,18 +36,25 @@ function outcomeOf(view: RunView, projection: RunProjection): Pick<RunEnd, 'outc
 
 /** The first task that came to nothing. What it was called is known to whoever asked. */
 function failureOf({ tasks }: RunView, projection: RunProjection): NonNullable<RunEnd['error']> {
-  const failed = tasks.find(each => each.state === 'failed') ?? tasks.find(each => each.state === 'cancelled')
+  const { ends } = projection.facts ?? {}
+  if (ends?.outcome === 'failed') return { code: ends.code, message: ends.message }
+  const first = tasks.find(each => each.state === 'failed') ?? tasks.find(each => each.state === 'cancelled')
+  const failed = first && lastTried(tasks, first)
   const newest = projection.task(failed?.id ?? '')?.attempts.at(-1)
-  const exceeded = newest && projection.workspaces.get(newest)?.exceeded
+  const workspace = newest && projection.workspaces.get(newest)
+  const exceeded = workspace?.exceeded
+  const cause = workspace?.checkpoints.at(-1)?.turn?.error
   return {
     code: exceeded === undefined ? 'task_failed' : 'budget_exceeded',
     message: failed?.note ?? 'The work was not done.',
+    ...given({ cause }),
   }
 }
 
 /** The results that no other task builds on, in the order of the plan. */
 async function answerOf(projection: RunProjection, load: Load): Promise<string> {
-  const plan = projection.facts?.plan ?? []
+  const { plan = [], ends } = projection.facts ?? {}
+  if (ends) return ends.outcome === 'complete' && projection.root?.state === 'closed' ? ends.text : ''
   const needed = new Set(plan.flatMap(({ needs }) => needs))
   const texts: string[] = []
   for (const { id } of plan) {

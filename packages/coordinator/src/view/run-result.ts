@@ -1,6 +1,7 @@
 // The result of a run as people see it: a commit, what it changes, and its branch or folder.
+
+import type { Folders } from '../folder/folders.ts'
 import type { Finished } from '../folder/model.ts'
-import type { RunFolders } from '../folder/run-folders.ts'
 import { given } from '../given.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
@@ -9,14 +10,16 @@ import type { RunView } from './view.ts'
 
 type RunResult = NonNullable<RunView['result']>
 
-export async function resultAt(folders: RunFolders, commit: string): Promise<RunResult> {
-  const { base } = folders.facts
+/** Undefined for a run without files. */
+export async function resultAt(folders: Folders, commit: string): Promise<RunResult | undefined> {
+  const { base, facts } = folders
+  if (!facts) return undefined
   const changes = await folders.changes(base, commit)
   return { commit, base, files: changes.map(({ path }) => path).slice(0, coordinatorLimits.shownFiles) }
 }
 
-export function placed(result: RunResult, { branch, folder }: Finished): RunResult {
-  return { ...result, ...given({ branch, folder }) }
+export function placed(result: RunResult | undefined, { branch, folder }: Finished): RunResult | undefined {
+  return result && { ...result, ...given({ branch, folder }) }
 }
 
 /** A run that could change nothing has none. */

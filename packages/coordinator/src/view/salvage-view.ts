@@ -1,6 +1,6 @@
 // What failed work left and what became of it, as people are shown it; and the question whether it is to be taken over.
 import type { RunId } from '@parley/core'
-import type { RunFolders } from '../folder/run-folders.ts'
+import type { Folders } from '../folder/folders.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { candidateOf, leftOf, standOf, targetOf } from '../merge/salvaging.ts'
 import { whyFinal } from '../plan/finality.ts'
@@ -75,7 +75,7 @@ export function offers(run: RunId, projection: RunProjection): GateView[] {
 
 export async function leftView(
   projection: RunProjection,
-  folders: RunFolders,
+  folders: Folders,
   work: ProjectedWorkspace,
   { id, commit, final, text, files }: ProjectedCheckpoint,
 ): Promise<LeftView> {

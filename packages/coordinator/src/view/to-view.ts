@@ -6,10 +6,11 @@ import { coordinatorLimits } from '../limits.ts'
 import { judgedBy } from '../merge/evaluation.ts'
 import { whyFinal } from '../plan/finality.ts'
 import { turnsOf } from '../plan/spending.ts'
+import { alternatives, lastTried } from '../plan/stand-in.ts'
 import { after } from '../projection/highway.ts'
 import type { FolderAction, ProjectedTask, ProjectedWorkspace, TurnRecord } from '../projection/projected.ts'
 import { type RunProjection, waitsForPerson } from '../projection/run-projection.ts'
-import { wasAbandoned } from '../run/abandon.ts'
+import { gaveUp, wasAbandoned } from '../run/abandon.ts'
 import { doerOf, type PlannedTask } from '../team/team.ts'
 import { nameOf } from '../turn/identities.ts'
 import { sentence } from './failure-text.ts'
@@ -54,7 +55,7 @@ export function runView(run: RunId, projection: RunProjection, live: Live = noth
     run,
     intent: facts?.intent ?? '',
     team: facts?.team.name ?? '',
-    project: facts?.project.path ?? '',
+    project: facts?.project?.path ?? '',
     principal: facts?.principal ?? '',
     state,
     started: root?.created ?? '',
@@ -102,16 +103,23 @@ function withParents(plan: readonly PlannedTask[], parent?: string): [PlannedTas
 function runState(projection: RunProjection, tasks: readonly PlanTaskView[]): RunState {
   const top = tasks.filter(task => task.parent === undefined)
   if (projection.root?.state === 'closed') {
-    if (top.every(task => task.state === 'done')) return 'done'
+    if (top.every(task => isMet(projection, task, top))) return 'done'
     if (projection.controls.some(each => each.kind === 'abort' && each.task === undefined)) return 'aborted'
     return top.every(task => isRejected(projection, task)) ? 'rejected' : 'failed'
   }
+  if (gaveUp(projection) && projection.facts?.ends) return 'failed'
   const begun = [...projection.tasks.values()].some(task => task.status !== 'draft' && task.status !== 'cancelled')
   if (projection.root?.state === 'failed')
     return begun || projection.facts?.approval === 'given' || wasLate(projection) || wasAbandoned(projection)
       ? 'aborted'
       : 'rejected'
   return begun || projection.facts?.approval === 'given' ? 'working' : 'waiting'
+}
+
+/** Whether it is done, or one that takes its place is. */
+function isMet({ facts }: RunProjection, { id }: PlanTaskView, all: readonly PlanTaskView[]): boolean {
+  const names = alternatives(facts?.plan ?? [], id)
+  return all.some(task => task.state === 'done' && names.includes(task.id))
 }
 
 /** Whether a person did not want a task, or one that it needs. */
@@ -144,11 +152,14 @@ function reasonOf(state: RunState, tasks: readonly PlanTaskView[], projection: R
   if (wasAbandoned(projection)) return projection.root?.reason
   if (state === 'aborted') return wasLate(projection) ? 'It took longer than its limit.' : 'Somebody ended it.'
   if (state !== 'failed') return undefined
+  const { ends } = projection.facts ?? {}
+  if (ends?.outcome === 'failed') return ends.message
   const failed = tasks.find(task => task.state === 'failed')
   if (!failed && ranOutOfTime(projection))
     return 'The time of the run was nearly over, and not everything had been begun.'
   const first = failed ?? tasks.find(task => task.state === 'cancelled')
-  return first && `${first.title}: ${first.note ?? 'failed'}`
+  const last = first && lastTried(tasks, first)
+  return last && `${last.title}: ${last.note ?? 'failed'}`
 }
 
 function rejectedBy(projection: RunProjection): string {
@@ -162,7 +173,7 @@ function rejectedBy(projection: RunProjection): string {
 function warningsOf(projection: RunProjection): string[] {
   const { facts } = projection
   if (!facts) return []
-  const { dirty, dirty_files: names = [] } = facts.project
+  const { dirty = 0, dirty_files: names = [] } = facts.project ?? {}
   const changes =
     dirty === 1 ? 'One uncommitted change of the project is' : `${dirty} uncommitted changes of the project are`
   const more = dirty > names.length ? ` and ${dirty - names.length} more` : ''
@@ -226,7 +237,7 @@ function taskView(
     refused: refusedBy(all, 'write'),
     ...named('refused_links', refusedBy(all, 'link_outside')),
     ...named('dropped', refusedBy(all, 'special_file')),
-    ...given({ symlinks: planned.symlinks }),
+    ...given({ symlinks: planned.symlinks, approve: planned.approve, stands_in_for: planned.standsInFor }),
     ...named('outside_links', outsideLinks),
     steps: all.map(each => stepView(each, attempts, planned, live)),
     usage: usageOf(all, live),
@@ -308,6 +319,8 @@ function taskState(
       if (projection.over) return 'cancelled'
       if (task.status === 'draft') return projection.highway.waits('task_approval', task.id) ? 'gated' : 'waiting'
       if (projection.highway.waits('workspace_create', task.id)) return 'gated'
+      if (planned.standsInFor !== undefined && projection.task(planned.standsInFor)?.status !== 'failed')
+        return 'waiting'
       return task.dependsOn.every(id => projection.tasks.get(id)?.status === 'integrated') ? 'ready' : 'waiting'
     case 'assigned':
     case 'in_progress':

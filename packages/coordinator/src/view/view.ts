@@ -73,6 +73,10 @@ export const PlanTaskViewSchema = closed({
   agent: Type.String(),
   state: Type.Enum([...TASK_STATES]),
   needs: Type.Array(Type.String()),
+  /** The task whose place it takes if that one fails; one of the two is enough. */
+  stands_in_for: Type.Optional(Type.String()),
+  /** A person is asked before it starts, whatever was approved with the request. */
+  approve: Type.Optional(Type.Literal(true)),
   attempt: Count,
   attempts: Count,
   /** The workspace of the newest attempt. */
@@ -125,6 +129,7 @@ export const RunSummarySchema = closed({
   run: Type.String(),
   intent: Type.String(),
   team: Type.String(),
+  /** Empty for a run whose agents work without files. */
   project: Type.String(),
   principal: Type.String(),
   state: Type.Enum([...LISTED_STATES]),

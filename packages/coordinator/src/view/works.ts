@@ -1,6 +1,6 @@
 // Reads the work under judgement: of a run at work from its driver, of any other from its trail and its repository.
 import { ok, type Result, type RunId, refuse } from '@parley/core'
-import type { RunFolders } from '../folder/run-folders.ts'
+import type { Folders } from '../folder/folders.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
 import type { RunsHost } from '../run/runs-host.ts'
@@ -15,7 +15,10 @@ interface Wanted {
   readonly binary?: boolean | undefined
 }
 
-/** Refusals: `not_found`, `invalid_state`, `work_gone` where nothing here has its files, and what reading refuses. */
+/**
+ * Refusals: `not_found`, `invalid_state`, `no_files` of a run without a project,
+ * `work_gone` where nothing here has its files, and what reading refuses.
+ */
 export class Works {
   readonly #host: RunsHost
   readonly #views: Pick<RunViews, 'view' | 'readable'>
@@ -49,23 +52,28 @@ export class Works {
   /** With the folders of a run, whether it is at work or over. */
   async withFolders<T>(
     run: RunId,
-    use: (folders: RunFolders, projection: RunProjection) => Promise<Result<T>>,
+    use: (folders: Folders, projection: RunProjection) => Promise<Result<T>>,
   ): Promise<Result<T>> {
     const { drivers, homes, trail } = this.#host
     const driver = drivers.get(run)
-    if (driver?.knows) return use(driver.folders, driver.projection)
+    if (driver?.knows) return driver.folders.facts ? use(driver.folders, driver.projection) : withoutFiles(run)
     if (trail.imported(run)) return refuse('work_gone', `The run ${run} was imported: its files are where it was made.`)
     const read = await this.#views.readable(run)
     if (!read.ok) return read
     const projection = read.value
     if (!projection.facts) return refuse('not_found', `There is no run ${run}.`)
     const { project } = projection.facts
+    if (!project) return withoutFiles(run)
     if (!homes.has(run))
       return refuse('work_gone', `The folder of ${run} is gone: it could change nothing, or was cleaned up.`)
     return homes.use(run, project, folders => use(folders, projection))
   }
 }
 
-async function whole(folders: RunFolders): Promise<Subject> {
-  return { base: folders.facts.base, commit: await folders.head() }
+function withoutFiles(run: RunId) {
+  return refuse('no_files', `The run ${run} works without a project: its agents have no files to change.`)
+}
+
+async function whole(folders: Folders): Promise<Subject> {
+  return { base: folders.base, commit: await folders.head() }
 }

@@ -94,8 +94,11 @@ export interface AgentKind<out Settings extends AgentSettings = AgentSettings, i
   /** Agents that need no configuration, by name. */
   readonly ready?: Readonly<Record<string, Settings>>
   readonly costs: TurnCosts
-  /** Its agents see no folder, so that nothing is carried or set up for them. */
-  readonly folderless?: true
+  /**
+   * true: its agents see no folder, so that nothing is carried or set up for them. `possible`: they see one where the
+   * run has a project, and work without it too. Others need a project.
+   */
+  readonly folderless?: true | 'possible'
   readonly absence: AgentAbsence
 
   /** The settings, from fields that their schemas accept. The mark stays among them. */

@@ -44,7 +44,12 @@ export interface RunEnd {
   readonly outcome: 'complete' | 'failed' | 'cancelled'
   /** What was said as the answer, whole. Not what was watched put together. */
   readonly text?: string
-  readonly error?: { readonly code: string; readonly message: string }
+  readonly error?: {
+    readonly code: string
+    readonly message: string
+    /** The code of what the turn failed of, where a turn did. */
+    readonly cause?: string
+  }
   /** The sum over all turns; a member is undefined where none of them measured it. */
   readonly usage: Usage
   /** A turn was cut off before its agent said what it cost: `usage` is less than what was spent. */
@@ -146,6 +151,12 @@ export interface RunPort {
     waiting: string,
     options: { readonly principal: Principal; readonly answer: GateDecision | QuestionAnswer },
   ): Promise<Result<{ readonly run: RunId }>>
+
+  /**
+   * How one run was started, and how far its record reaches now: a watch that has seen `head` has seen all that is
+   * acknowledged. Refusals: `not_found`, also for a run that the principal may not see, and those of the trail.
+   */
+  stored(run: RunId, options: { readonly principal: Principal }): Promise<Result<StoredRun & { readonly head: number }>>
 
   /** Runs that the principal may see, newest first, ended ones included. Throws if a run's start cannot be read. */
   find(query: RunQuery & { readonly principal: Principal }): Promise<FoundRuns>

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { planFor, type RunSetup, type Team } from '@parley/coordinator'
 import { asParleyError, ok, type ParleyError, type Result, refuse } from '@parley/core'
+import { kindFor } from '../agents/kinds.ts'
 import { preflight } from '../agents/preflight.ts'
 import type { Config } from '../config/load.ts'
 import type { OperationDeps } from '../operations/deps.ts'
@@ -24,7 +25,8 @@ export async function answeringTeam(
   const fit = preflight(team, intent, programs)
   if (!fit.ok) return cannot(fit.error)
   try {
-    return ok({ team, project: alpProject ?? emptyFolder(config), approved: alpApproval === 'auto', owner: link.owner })
+    const project = alpProject ?? (seesNoFolder(team) ? undefined : emptyFolder(config))
+    return ok({ team, project, approved: alpApproval === 'auto', owner: link.owner })
   } catch (cause) {
     return cannot(asParleyError(cause))
   }
@@ -36,6 +38,11 @@ function answerTeam(solo: Team): Team {
   // What was asked is content; the title stands in entries, which are not sealed.
   const answer = { ...task!, id: 'answer', title: 'Answer a peer', paths: [], attempts: 1 }
   return { ...solo, name: 'answer', limits: { ...solo.limits, attempts: 1 }, plan: [answer] }
+}
+
+/** Such a run needs neither a folder nor git. */
+function seesNoFolder({ agents }: Team): boolean {
+  return Object.values(agents).every(agent => kindFor(agent).folderless === true)
 }
 
 /** An empty folder of the profile: an agent that nobody gave a project to sees none. */

@@ -79,7 +79,7 @@ export function movingWorkService({ coordinator, agents, programs, passphrase: c
       description: 'What a failed task left: files, changes, and whether they fit what was merged meanwhile.',
       input: object({ run: RunText, task: Task, checkpoint: Type.Optional(Checkpoint) }),
       output: object({ run: Type.String(), left: LeftViewSchema }),
-      refuses: [...REFUSALS, 'nothing_to_salvage'],
+      refuses: [...REFUSALS, 'nothing_to_salvage', 'no_files'],
       handle: async ({ run: text, ...which }) => {
         const run = await found(text)
         return { run, left: await answerOf(coordinator.salvages.left(run, which)) }
@@ -96,7 +96,7 @@ export function movingWorkService({ coordinator, agents, programs, passphrase: c
         passphrase: Type.Optional(Passphrase),
       }),
       output: object({ run: Type.String(), salvage: SalvageViewSchema }),
-      refuses: [...REFUSALS, 'nothing_to_salvage', ...PASSPHRASE_REFUSALS],
+      refuses: [...REFUSALS, 'nothing_to_salvage', 'no_files', ...PASSPHRASE_REFUSALS],
       handle: async ({ run: text, passphrase, ...judged }, { identity }) => {
         answered(await confirmed.check(passphrase))
         const run = await found(text)

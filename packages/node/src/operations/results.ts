@@ -53,7 +53,7 @@ export function resultService({ coordinator }: OperationDeps) {
         ),
       }),
       output: WorkViewSchema,
-      refuses: [...FOUND, 'invalid_state', 'work_gone', 'unavailable', ...UNREADABLE],
+      refuses: [...FOUND, 'invalid_state', 'no_files', 'work_gone', 'unavailable', ...UNREADABLE],
       handle: async ({ run: text, ...wanted }) => await answerOf(coordinator.works.show(await found(text), wanted)),
     }),
     '/results/apply': mutation({

@@ -68,6 +68,7 @@ const REFUSALS = {
   detached_head: 'No branch is checked out',
   no_identity: 'Git does not know who commits',
   git_failed: 'Git failed; the message has its words',
+  no_files: 'The run works without a project, so that there are no files',
   work_gone: 'The files of this work are not on this machine any more',
   unknown_agent: 'There is no agent of this name',
   no_agent: 'No agent is named, and there is no default',
