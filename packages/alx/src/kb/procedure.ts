@@ -37,8 +37,8 @@ export type Procedure = Readonly<Omit<Static<typeof Procedure>, 'steps'>> & { re
 const procedure = compile(Procedure)
 
 /**
- * What a configured team offers a procedure: its tasks in plan order, and its agents. Prompts are those of the team file
- * with the place for the intent still open, so that a procedure can be carried out for another intent.
+ * What a configured team offers a procedure: its tasks in plan order, and its agents. Prompts are those of the team
+ * file with the place for the intent still open, so that a procedure can be carried out for another intent.
  */
 export interface TeamOutline {
   readonly team: string
