@@ -44,6 +44,8 @@ export interface TeamOutline {
   readonly team: string
   readonly agents: readonly string[]
   readonly tasks: readonly OutlinedTask[]
+  /** Working time of a run, if the team has a limit. */
+  readonly timeoutMs?: number
 }
 
 export interface OutlinedTask {
@@ -53,6 +55,8 @@ export interface OutlinedTask {
   /** Undefined: a team inside the team does it, and nobody can take its place. */
   readonly agent?: string
   readonly needs: readonly string[]
+  /** A person approves it before it begins, whatever a procedure says. */
+  readonly approve?: boolean
 }
 
 /** A step as it is to be done, in an order in which each comes behind those that it needs. */

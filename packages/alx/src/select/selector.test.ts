@@ -49,6 +49,19 @@ test('only active blocks that the reader may read are candidates', async () => {
   expect(await hashes(V)).toEqual([secret])
 })
 
+test('a block that answers the very intent is no candidate either when it may not be read, or is retired', async () => {
+  const ground = await openKnowledge()
+  const result = synthesisEnvelope({
+    ...{ domain: 'ops', question: 'rotate backup keys (ops)', answer: 'Done.' },
+    procedure: { kbHash: await add(ground, factual('of another subject')), title: 'p' },
+  })
+  const { kbHash } = must(await ground.knowledge.make({ by: U, user: 'U' }, result))
+  expect(await select(ground)).toMatchObject([{ artifact: { kbHash }, parts: { exact: 0.8 } }])
+  expect(await select(ground, V)).toEqual([])
+  must(await ground.knowledge.act(U, kbHash, 'deprecate'))
+  expect(await select(ground)).toEqual([])
+})
+
 test('what people said of a block changes how confident the next selection is', async () => {
   const ground = await openKnowledge()
   const kbHash = await add(ground, factual('rotate backup keys'))
