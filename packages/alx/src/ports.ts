@@ -59,8 +59,8 @@ export type ExecutionPlan =
       readonly kind: 'steps'
       /** Each behind those that it needs. */
       readonly steps: readonly PlannedStep[]
-      /** What every turn is told first, for instance blocks that are data. */
-      readonly told?: readonly TurnContextPart[]
+      /** Blocks that every turn is told first, as data; what the run makes cites them. */
+      readonly told?: readonly { readonly kbHash: string; readonly part: TurnContextPart }[]
       /** Working time in milliseconds; the server's own limit where the team has none. */
       readonly timeoutMs?: number
     }
@@ -68,8 +68,8 @@ export type ExecutionPlan =
 export interface PlanExecutor {
   /**
    * No side effects: a dry run asks the same. The run is then started through `RunPort`, whose setup makes team and
-   * plan from what the request stored (`readSolveFacts`). Refuses with `unknown_team` where an artifact cannot be carried
-   * out here.
+   * plan from what the request stored (`readSolveFacts`). Refuses with `unknown_team` where an artifact cannot be
+   * carried out here.
    */
   plan(artifact: SolveArtifact, request: SelectionRequest): Promise<CoreResult<ExecutionPlan>>
 }

@@ -27,7 +27,7 @@ import type { Interventions } from './people/interventions.ts'
 import type { Migrations } from './people/migrations.ts'
 import type { Salvages } from './people/salvages.ts'
 import type { Users } from './people/users.ts'
-import type { WorkspaceFacts } from './run/facts.ts'
+import type { KnownEnd, WorkspaceFacts } from './run/facts.ts'
 import type { Gates as TeamGates } from './team/highway-fields.ts'
 import type { Team, TeamAgent } from './team/team.ts'
 import type { TurnListeners } from './turn/turn-listeners.ts'
@@ -92,8 +92,21 @@ export interface WantedAdapter {
   readonly log?: string
 }
 
-/** How a request is carried out: by whom, where, and whether somebody must approve it first. */
-export interface RunSetup {
+/** How a request is carried out: by a team, or not at all, because what comes of it is known already. */
+export type RunSetup = TeamSetup | EndedSetup
+
+/**
+ * A run that ends as it begins: its root, the principal's intent and its end are on record when its start is answered.
+ * It has no plan and no files, nobody works in it, and no bound on active runs counts it.
+ */
+export interface EndedSetup {
+  readonly ends: KnownEnd
+  /** Who answers for it, where that is not whoever asks for it: a known user. */
+  readonly owner?: Principal | undefined
+}
+
+/** By whom a request is carried out, where, and whether somebody must approve it first. */
+export interface TeamSetup {
   readonly team: Team
   /**
    * Absolute path of the project's folder. Without one the run has no files and needs no git: all of its agents work
@@ -102,8 +115,9 @@ export interface RunSetup {
    */
   readonly project?: string | undefined
   /**
-   * The principal approves the plan with this request: its tasks are approved under their name, and later ones wait for
-   * them. If the principal may not approve anything, the caller has decided, and there is no such gate.
+   * The principal approves the plan with this request, all but its tasks with `approve`: they are approved under their
+   * name, and later ones wait for them. If the principal may not approve anything, the caller has decided: there is no
+   * such gate, or it is answered under the name of `owner` where a task with `approve` makes gates necessary.
    */
   readonly approved: boolean
   /** Somebody is asked about the plan now: it waits for the answer, and no time that passes starts it. */
@@ -112,6 +126,11 @@ export interface RunSetup {
   readonly owner?: Principal | undefined
   /** Goes before what the team and the node say about gates. */
   readonly gates?: TeamGates | undefined
+  /**
+   * Milliseconds that the gate of a task with `approve` waits for a person, after which it rejects. Without it the gate
+   * waits as the run's gates do, and never approves by itself.
+   */
+  readonly approvalMs?: number | undefined
   /** The run whose agent asks for this one. */
   readonly parent?: RunId | undefined
   /** Start it although a breaker is open. */
@@ -152,7 +171,7 @@ export interface Coordination {
   start(request: RunRequest, setup: RunSetup): Promise<Result<{ readonly run: RunId }>>
   readonly runs: Part<RunList>
   readonly views: Pick<RunViews, 'view' | 'follow' | 'prompts'>
-  readonly records: Omit<Part<RunRecords>, 'keep'>
+  readonly records: Omit<Part<RunRecords>, 'keep' | 'begun'>
   readonly works: Pick<Works, 'show'>
   readonly usage: Part<AgentUsage>
   readonly listeners: Pick<TurnListeners, 'listen' | 'recent'>

@@ -6,7 +6,9 @@ export type {
   AgentVerbs,
   Coordination,
   CoordinatorOptions,
+  EndedSetup,
   RunSetup,
+  TeamSetup,
   WantedAdapter,
 } from './contract.ts'
 export { Coordinator } from './coordinator.ts'

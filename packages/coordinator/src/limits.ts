@@ -10,6 +10,8 @@ export const coordinatorLimits = {
   keyLength: 256,
   /** Characters of an agent's answer that are kept. */
   answerLength: 262_144,
+  /** Characters of the code of a failure that is known before its run begins. */
+  endCodeLength: 64,
   /** Characters of what one turn is told that are kept, and of what all turns of a run were told in one answer. */
   promptLength: 65_536,
   promptsLength: 16_777_216,

@@ -10,6 +10,8 @@ const CORRELATION_ID = new RegExp(`^[A-Za-z0-9._:-]{1,${limits.correlationIdLeng
 export interface Exchange {
   readonly correlationId: string
   caller: Caller | undefined
+  /** Of the solve route, whose refusals say `success: false` too (ALX-SOLVE-04). */
+  solves?: boolean
 }
 
 /** ALX-ENV-04: the caller's id where it has the form, else one of our own. */
@@ -37,8 +39,9 @@ export function write(reply: FastifyReply, exchange: Exchange, protocol: Protoco
 }
 
 /** `ok` follows from the error alone, and the status must agree (ALX-HTTP-05). */
-export function enveloped({ correlationId }: Exchange, protocol: ProtocolInfo, { status, body }: Answer): object {
+export function enveloped(exchange: Exchange, protocol: ProtocolInfo, { status, body }: Answer): object {
+  const { correlationId, solves = false } = exchange
   const ok = body.error === undefined
   invariant(ok === status < 400, 'the status of an answer agrees with its body')
-  return { ...body, ok, correlationId, protocol }
+  return { ...(solves && { success: ok }), ...body, ok, correlationId, protocol }
 }

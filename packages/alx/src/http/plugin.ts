@@ -11,9 +11,11 @@ import {
   type Result,
   ROUTES,
   type Route,
+  type SettlementInput,
   limits as wireLimits,
 } from '@alx/protocol'
 import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { SIGNED_REQUEST_HEADER, type SignedMatter, type SignedRequests } from '../kb/signed-requests.ts'
 import { type AlxServer, thrownAnswer } from '../server/alx-server.ts'
 import { type Answer, forbidden, refusal, refused } from '../server/answer.ts'
 import { commonHeaders, type Exchange, enveloped, exchangeOf, write } from './exchange.ts'
@@ -23,6 +25,8 @@ import { Streams } from './streams.ts'
 
 export interface AlxPluginOptions {
   readonly server: AlxServer
+  /** Checks signatures beside tokens, where the capability `signed-requests` is on. */
+  readonly signedRequests?: Pick<SignedRequests, 'verify'>
   /** Without it everybody is whoever they say: for development alone (ALX-HTTP-04). */
   readonly authenticate?: Authenticate
 }
@@ -38,7 +42,8 @@ const PARSERS: { readonly [name in NonNullable<Route['takes']>]?: Parse } = {
   SettlementInput: parseSettlementInput,
 }
 
-export const alxPlugin: FastifyPluginAsync<AlxPluginOptions> = async (fastify, { server, authenticate }) => {
+export const alxPlugin: FastifyPluginAsync<AlxPluginOptions> = async (fastify, options) => {
+  const { server, authenticate, signedRequests } = options
   const { clock, ids, log, now } = server.host
   const { protocol } = server
   const exchanges = new WeakMap<FastifyRequest, Exchange>()
@@ -94,6 +99,15 @@ export const alxPlugin: FastifyPluginAsync<AlxPluginOptions> = async (fastify, {
       : parse(body)
   }
 
+  /** ALX-SIG-04: a signature that comes with a request must be good; none need come. */
+  const signed = async (request: FastifyRequest, name: RouteName, body: unknown): Promise<Answer | undefined> => {
+    const header = request.headers[SIGNED_REQUEST_HEADER]
+    const matter = typeof header === 'string' ? matterOf(name, request.params, body) : undefined
+    if (!matter || !signedRequests || !server.enabled.has('signed-requests')) return undefined
+    const verified = await signedRequests.verify(header as string, matter)
+    return verified.ok ? undefined : refused(verified.error)
+  }
+
   const stream = (request: FastifyRequest, reply: FastifyReply, { last, ...streamed }: Streamed) => {
     const exchange = exchangeFor(request)
     reply.hijack()
@@ -137,6 +151,7 @@ export const alxPlugin: FastifyPluginAsync<AlxPluginOptions> = async (fastify, {
       url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       exposeHeadRoute: false,
       onRequest: async (request, reply) => {
+        exchangeFor(request).solves = name === 'solve'
         if (capability !== undefined && !server.enabled.has(capability))
           return send(
             request,
@@ -155,6 +170,8 @@ export const alxPlugin: FastifyPluginAsync<AlxPluginOptions> = async (fastify, {
         if (wantsStream && streams.full)
           return send(request, reply, refusal('RATE_LIMITED', 'Too many streams are open.'))
         try {
+          const unsigned = await signed(request, name, body.value)
+          if (unsigned) return send(request, reply, unsigned)
           await server.open()
           const answer = await HANDLERS[name](server, {
             caller,
@@ -165,18 +182,13 @@ export const alxPlugin: FastifyPluginAsync<AlxPluginOptions> = async (fastify, {
             lastEventId: request.headers['last-event-id'] as string | undefined,
           })
           if ('live' in answer) return stream(request, reply, answer)
-          return send(request, reply, name === 'solve' ? unsuccessful(answer) : answer)
+          return send(request, reply, answer)
         } catch (cause) {
           return send(request, reply, thrown(request, cause))
         }
       },
     })
   }
-}
-
-/** ALX-SOLVE-04: what a solve refuses before its run has `success: false` too. */
-function unsuccessful(answer: Answer): Answer {
-  return answer.body.error ? { ...answer, body: { success: false, ...answer.body } } : answer
 }
 
 class NotJson extends Error {
@@ -209,6 +221,12 @@ function notFound({ url, method }: FastifyRequest, reply: FastifyReply, prefix: 
 function matches(route: string, path: string): boolean {
   const [parts, given] = [route.split('/'), path.split('/')]
   return parts.length === given.length && parts.every((part, at) => part.startsWith('{') || part === given[at])
+}
+
+/** What a signature must be about; undefined for routes that name no block. */
+function matterOf(name: RouteName, params: unknown, body: unknown): SignedMatter | undefined {
+  if (name === 'kb' || name === 'lineage') return { kbHash: (params as { readonly kbHash: string }).kbHash }
+  return name === 'settle' ? (body as SettlementInput) : undefined
 }
 
 /** `idempotency-key` is another way to say `options.idempotencyKey` (ALX-SOLVE-02). */

@@ -1,5 +1,5 @@
-// What a caller must be allowed to do for each route (ALX-HTTP-04). The scope `approve` is nobody's by default, so that a
-// program cannot approve what it has asked for itself.
+// What a caller must be allowed to do for each route (ALX-HTTP-04). The scope `approve` is nobody's by default, so
+// that a program cannot approve what it has asked for itself.
 import type { ROUTES } from '@alx/protocol'
 import type { Principal } from '@parley/core'
 import type { FastifyRequest } from 'fastify'

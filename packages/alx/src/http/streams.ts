@@ -1,5 +1,5 @@
-// Event streams (ALX-RUN-06, -07, -09). A stream is a place in the events of a run, which all of its streams share; what a
-// client does not read costs what its socket holds and nothing more.
+// Event streams (ALX-RUN-06, -07, -09). A stream is a place in the events of a run, which all of its streams share;
+// what a client does not read costs what its socket holds and nothing more.
 import type { ServerResponse } from 'node:http'
 import { type CancelTimer, type Clock, ticksPerMillisecond } from '@parley/core'
 import { alxLimits } from '../limits.ts'
@@ -119,7 +119,7 @@ class Stream {
     if (this.#ended) return
     const at = this.#millis()
     if (this.#blocked) {
-      if (at - this.#written >= alxLimits.stallMs || response.writableLength > alxLimits.streamBytes) response.destroy()
+      if (at - this.#written >= alxLimits.stallMs || response.writableLength > alxLimits.streamBytes) this.#cut()
       return
     }
     // The trail may say later that the time of an approval is over.
@@ -160,7 +160,12 @@ class Stream {
 
   #break(cause: Error & { readonly code?: string }): void {
     if (cause.code === 'unavailable') this.end()
-    else this.#options.response.destroy()
+    else this.#cut()
+  }
+
+  #cut(): void {
+    this.#options.response.destroy()
+    this.#leave()
   }
 
   #leave(): void {

@@ -1,4 +1,4 @@
-// What waits for a person in a run: gates of the highway and questions of agents (ALX-SOLVE-14), from the trail's entries.
+// What waits for a person in a run (ALX-SOLVE-14): gates of the highway and questions of agents, from the trail.
 import type { RunEntry } from '@parley/core'
 import { deadline, formatTimestamp, parseTimestamp } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
@@ -36,8 +36,8 @@ export class Approvals {
     const gate = body as EventBody<'gate_triggered'>
     const step = stepOf(gate.task_ref, gate.workspace)
     const before = gate.gate_type === 'task_approval'
-    // The plan as a whole is approved with the request; only a task that says so has a gate of its own.
-    if (before && gate.fallback !== 'reject' && !step?.stored.approve) return
+    // The plan as a whole is approved with the request, task by task; only one that says so is asked about.
+    if (before && !step?.stored.approve) return
     const what = step ? `the step '${step.stored.name}'` : 'the run'
     const rejects = gate.timeout !== null && gate.fallback === 'reject'
     this.#add({

@@ -1,5 +1,5 @@
-// What a solve stores with the root of its run: all that its events, answers and the timeline of its session need beside
-// the trail. Content of the caller's is kept as text, so that it counts as one level of the canonical form.
+// What a solve stores with the root of its run: all that its events, answers and the timeline of its session need
+// beside the trail. Content of the caller's is kept as text, so that it is one level of the canonical form.
 import type { ProtocolError, SolveArtifact, SolveIntentShape } from '@alx/protocol'
 import type { PlannedStep } from '../ports.ts'
 
@@ -36,6 +36,8 @@ export interface SolveFacts {
   readonly selection: SelectionFacts
   /** Empty if nothing was selected. */
   readonly attempts: readonly StoredAttempt[]
+  /** Blocks that the agents are told, by hash. */
+  readonly told?: readonly string[]
   /** Why nothing is carried out: the run ends at once, failed. */
   readonly refusal?: ProtocolError
   /** The artifact's content is the result: nobody works, and the run ends at once, complete. */

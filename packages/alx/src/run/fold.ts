@@ -156,6 +156,8 @@ export class RunFold {
     if (to_status === 'in_progress' || (to_status === 'assigned' && step.phase === 'failed')) {
       if (step.begunAt === '') step.begunAt = at
       step.phase = 'begun'
+      // It is worked on again, whatever was decided about it.
+      if (this.open?.step === step && !this.#approvals.pending.includes(this.open)) this.open = undefined
       if (step.attempt > this.attempt) this.#fallBack(step.attempt, at)
     } else if (to_status === 'integrated') {
       step.phase = 'done'
@@ -184,8 +186,11 @@ export class RunFold {
     this.#reopen()
   }
 
+  /** One whose time is over stays open until the run ends of it: readers were told that it has failed the run. */
   #reopen(): void {
-    if (this.open && !this.#approvals.pending.includes(this.open)) this.open = undefined
+    const { refusal, pending } = this.#approvals
+    if (!this.open || pending.includes(this.open)) return
+    if (refusal?.kind !== 'expired' || refusal.at !== this.open.expiresAt) this.open = undefined
   }
 
   /** Tells what has become known, up to the first step that has not ended or waits for a person. */

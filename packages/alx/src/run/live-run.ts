@@ -32,6 +32,10 @@ export class LiveRun {
     return this.#frames[index]
   }
 
+  get readers(): number {
+    return this.#readers.size
+  }
+
   /** Calls back after every change, until the returned function is called. */
   onChange(reader: () => void): () => void {
     this.#readers.add(reader)

@@ -56,6 +56,11 @@ export class Runs {
     for (const { live } of this.#working.values()) live.lose(stopped())
   }
 
+  /** How many read the run now and wait for more. */
+  readersOf(run: RunId): number {
+    return this.#working.get(run)?.live.readers ?? 0
+  }
+
   /** A run that this server has just started; its first entries are on record. */
   async started(run: RunId, user: string, facts: SolveFacts): Promise<LiveRun> {
     const { live, current } = this.#follow(run, user, facts, 0)

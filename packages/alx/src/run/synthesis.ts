@@ -1,23 +1,15 @@
-// The block that a run makes of its result: a `synthesis` that cites the procedure. It follows from the run alone, so that
-// it can be made again whenever it was not registered (DESIGN, ALX on WACP).
+// The block that a run makes of its result: a `synthesis` that cites the procedure. It follows from the run alone, so
+// that it can be made again whenever it was not registered (DESIGN, ALX on WACP).
 import { type HashFn, type KbEnvelope, kbHashFromEnvelope, type SolveArtifact } from '@alx/protocol'
+import { synthesisEnvelope } from '../kb/procedure.ts'
 import { alxLimits } from '../limits.ts'
 import { intentText } from '../session/intent.ts'
 import type { SolveFacts } from './facts.ts'
 
-export function synthesisOf(facts: SolveFacts, procedure: SolveArtifact, result: string): KbEnvelope {
-  return {
-    type: 'synthesis',
-    domain: procedure.domain,
-    sources: [procedure.kbHash],
-    tier: 'restricted',
-    payload: {
-      type: 'synthesis',
-      question: intentText(facts.intent),
-      answer: result,
-      citations: { [procedure.kbHash]: 'the procedure that was carried out' },
-    },
-  }
+export function synthesisOf({ intent, told = [] }: SolveFacts, procedure: SolveArtifact, answer: string): KbEnvelope {
+  const question = intentText(intent)
+  const { domain, kbHash } = procedure
+  return synthesisEnvelope({ domain, question, answer, procedure: { kbHash, title: question }, told })
 }
 
 /** A block as answers and events show it. */

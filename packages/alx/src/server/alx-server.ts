@@ -1,5 +1,5 @@
-// The ALX server without HTTP: what each route does once its request has passed the checks of its form. It stores nothing
-// of its own: runs are on the trail, records in the library, and the rest is folded from both.
+// The ALX server without HTTP: what each route does once its request has passed the checks of its form. It stores
+// nothing of its own: runs are on the trail, records in the library, and the rest is folded from both.
 import {
   ALX_PROTOCOL_VERSION,
   type ApprovalDecision,
@@ -205,10 +205,12 @@ export class AlxServer {
     const { executionId } = input
     const live = await this.run(executionId, caller)
     if (!live) return unknownRun(executionId)
-    const { finishedAt, error } = live.at(this.host.now())
+    const { finishedAt, error, chosen } = live.at(this.host.now())
     if (finishedAt === null || error)
       return refusal('FEEDBACK_NOT_ELIGIBLE', 'Feedback is for runs that have completed.')
-    const made = await this.knowledge.feedback(input, caller.principal, { run: live.run, user: live.user })
+    const { artifactId } = chosen?.artifact ?? {}
+    const rated = { run: live.run, user: live.user, ...(artifactId !== undefined && { artifactId }) }
+    const made = await this.knowledge.feedback(input, caller.principal, rated)
     return made.ok ? { status: 200, body: made.value } : refused(made.error)
   }
 }

@@ -1,5 +1,5 @@
-// Selection, confidence gate and plan (ALX-SOLVE-03, checks 12 and 13). They precede the run, which stores what they came
-// to; a dry run asks for nothing more.
+// Selection, confidence gate and plan (ALX-SOLVE-03, checks 12 and 13). They precede the run, which stores what they
+// came to; a dry run asks for nothing more.
 import { type ProtocolError, protocolErrorOf, type SolveCallInput } from '@alx/protocol'
 import { alxLimits } from '../limits.ts'
 import type { ArtifactCandidate, ExecutionPlan, SelectionRequest } from '../ports.ts'

@@ -98,8 +98,10 @@ export class Solves {
       ...(key !== undefined && { key }),
       ...(error && { refusal: error }),
       ...(result !== undefined && { result }),
+      ...(plan?.told && { told: plan.told.map(({ kbHash }) => kbHash) }),
     }
-    const told = plan ? [...contextPart(context), ...(await this.#before(session)), ...(plan.told ?? [])] : []
+    const blocks = plan?.told?.map(({ part }) => part) ?? []
+    const told = plan ? [...contextPart(context), ...(await this.#before(session)), ...blocks] : []
     return this.#start(facts, caller, told, plan?.timeoutMs)
   }
 

@@ -1,5 +1,5 @@
-// Which sessions and runs of ALX there are: an index in memory over the roots of runs and the records of the library, from
-// which it is built again at every start. How a run stands is not here but for those that are over.
+// Which sessions and runs of ALX there are: an index in memory over the roots of runs and the records of the library,
+// from which it is built again at every start. How a run stands is here only if it is over.
 import { formatTimestamp, type LibraryRecord, type RunId, type StoredRun } from '@parley/core'
 import { alxLimits } from '../limits.ts'
 import { readSolveFacts, type SolveFacts } from '../run/facts.ts'

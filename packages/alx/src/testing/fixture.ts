@@ -167,16 +167,18 @@ export class AlxFixture {
   #setup({ context }: RunRequest): Result<RunSetup> {
     const facts = readSolveFacts(context ?? {})
     if (!facts) return refuse('invalid_argument', 'This is no solve.')
-    return ok({ team: this.#team(facts), approved: true })
+    const { refusal, result } = facts
+    if (refusal) return ok({ ends: { outcome: 'failed', code: refusal.code, message: refusal.message } })
+    if (result !== undefined) return ok({ ends: { outcome: 'complete', text: result } })
+    return ok({ team: this.#team(facts), approved: true, approvalMs: 86_400_000 })
   }
 
   #team({ attempts }: SolveFacts) {
     const [first] = attempts
     const tasks = (first?.steps ?? []).filter(({ skipped }) => skipped === undefined)
-    const rows = tasks.length === 0 ? [{ stepId: 'nothing', name: 'Nothing', id: 'nothing' }] : tasks
-    const agents = rows.map(({ id }) => `  ${id}: { function: ${id} }\n`)
-    const plan = rows.map(({ stepId, id, name, approve }, at) => {
-      const needs = at === 0 ? '' : `, needs: [${rows[at - 1]!.stepId}]`
+    const agents = tasks.map(({ id }) => `  ${id}: { function: ${id} }\n`)
+    const plan = tasks.map(({ stepId, id, name, approve }, at) => {
+      const needs = at === 0 ? '' : `, needs: [${tasks[at - 1]!.stepId}]`
       const gate = approve ? ', approve: true' : ''
       return `  - { id: ${stepId}, title: ${name}, agent: ${id}, prompt: Do it.${needs}${gate} }\n`
     })

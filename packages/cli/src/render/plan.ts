@@ -78,6 +78,7 @@ function taskFacts(task: PlanTaskView, intent: string, team: Team | undefined): 
     ['agent', task.agent],
     ...(agent ? runsOf(agent) : []),
     ...insteadOf(planned?.fallback, team),
+    ...(task.approve ? [['approve', 'you are asked before it starts'] as const] : []),
     ...(task.needs.length > 0 ? [['after', task.needs.join(', ')] as const] : []),
     ...(team ? [['prompt', planned ? fill(planned.prompt) : intent] as const] : []),
     ...(team ? [['changes', pathsOf(planned)] as const] : []),

@@ -8,12 +8,15 @@ export function descriptionOf({ prompt, title }: PlannedTask): string {
   return prompt || title
 }
 
-/** Whether a `task_approval` gate is about a task of the plan, at its place and in its words. */
-export function isOfPlan({ tasks, facts }: Pick<RunProjection, 'tasks' | 'facts'>, gate: ProjectedGate): boolean {
+/** The task of the plan that a `task_approval` gate is about, at its place and in its words. */
+export function plannedFor(
+  { tasks, facts }: Pick<RunProjection, 'tasks' | 'facts'>,
+  gate: ProjectedGate,
+): PlannedTask | undefined {
   const task = gate.task === null ? undefined : tasks.get(gate.task)
   const planned = task && facts && plannedAt(tasks, facts.plan, task)
   const { description } = gate.record.subject as { readonly description?: unknown }
-  return planned !== undefined && description === descriptionOf(planned)
+  return planned !== undefined && description === descriptionOf(planned) ? planned : undefined
 }
 
 /** The tasks of a team within the team are those of its own plan. */

@@ -11,6 +11,11 @@ export async function abandonRun(run: RunHandle, reason: string): Promise<Result
   return failed.error.code === 'invalid_state' ? run.stop() : failed
 }
 
-export function wasAbandoned({ root }: RunProjection): boolean {
+export function wasAbandoned(projection: RunProjection): boolean {
+  return gaveUp(projection) && projection.facts?.ends === undefined
+}
+
+/** Whether the coordinator itself has said that the run has failed. */
+export function gaveUp({ root }: RunProjection): boolean {
   return root?.state === 'failed' && root.trigger === 'agent_failed'
 }

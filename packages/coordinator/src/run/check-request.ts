@@ -1,15 +1,18 @@
 // What a request for a run must be, before anything is prepared for it, and the limits that it sets for its team.
 import { canonicalize, limits, ParleyError, type RunRequest } from '@parley/core'
+import type { RunSetup } from '../contract.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { Limits } from '../team/budget-fields.ts'
 import { planFor, type Team } from '../team/team.ts'
+import { unfitEnd } from './known-end.ts'
 
-export function misfit(request: RunRequest, team: Team): ParleyError | undefined {
+export function misfit(request: RunRequest, setup: RunSetup): ParleyError | undefined {
   const { intent, told = [], context = {}, key, budget = {}, timeoutMs } = request
   if (intent.trim() === '') return invalid('Say what is to be done: the intent is empty.')
   if (intent.length > coordinatorLimits.intentLength)
     return invalid(`An intent has at most ${coordinatorLimits.intentLength} characters.`)
-  if (planFor(team, intent).length === 0) return invalid(`The team ${team.name} has no plan.`)
+  if (!('ends' in setup) && planFor(setup.team, intent).length === 0)
+    return invalid(`The team ${setup.team.name} has no plan.`)
   if (told.length > limits.runContextParts)
     return invalid(`A run is told at most ${limits.runContextParts} pieces of context; these are ${told.length}.`)
   const length = told.reduce((all, { title, text }) => all + title.length + text.length, 0)
@@ -25,7 +28,8 @@ export function misfit(request: RunRequest, team: Team): ParleyError | undefined
   if (![tokens, usd, timeoutMs].every(each => each === undefined || (Number.isFinite(each) && each >= 0)))
     return invalid('A budget or a time limit is a number, and not below zero.')
   if (tokens === 0 || usd === 0) return new ParleyError('budget_exceeded', 'Nothing is left to be spent on this run.')
-  return timeoutMs === 0 ? invalid('No time is left for this run.') : undefined
+  if (timeoutMs === 0) return invalid('No time is left for this run.')
+  return 'ends' in setup ? unfitEnd(setup.ends) : undefined
 }
 
 /** The team with the request's own limits where they are narrower. */

@@ -4,6 +4,11 @@ import type { GateType } from '@parley/trail/events'
 import type { ProjectFacts } from '../folder/model.ts'
 import type { PlannedTask, Team } from '../team/team.ts'
 
+/** What comes of a run was known before it began: the answer, or why there is none. */
+export type KnownEnd =
+  | { readonly outcome: 'complete'; readonly text: string }
+  | { readonly outcome: 'failed'; readonly code: string; readonly message: string }
+
 export interface RunFacts {
   readonly intent: string
   readonly team: Team
@@ -12,8 +17,10 @@ export interface RunFacts {
   readonly project?: ProjectFacts
   readonly principal: string
   readonly origin: string
-  /** `given`: the principal approves the tasks of the plan with the request itself. */
+  /** `given`: the tasks of the plan are approved with the request itself, all but those with `approve`. */
   readonly approval: 'ask' | 'given'
+  /** Under whose name tasks are approved that nobody is asked about; the principal's without it. */
+  readonly approver?: string
   /** What a person is asked before, on the way. */
   readonly gates?: readonly GateType[]
   /** How long questions of agents wait, null without end, and what happens then. */
@@ -27,6 +34,8 @@ export interface RunFacts {
   readonly stored?: Readonly<Record<string, unknown>>
   /** The idempotency key of the request. */
   readonly key?: string
+  /** It ends as it begins: its plan is empty, and so is its team. */
+  readonly ends?: KnownEnd
 }
 
 interface Common {

@@ -5,10 +5,9 @@ import type { RunHandle } from '@parley/kernel'
 import { ask, emptyInbox } from '../ask.ts'
 import type { Folders } from '../folder/folders.ts'
 import { keptCommits } from '../merge/salvaging.ts'
-import { isOfPlan } from '../plan/approved-plan.ts'
+import { plannedFor } from '../plan/approved-plan.ts'
 import { driveDelegate } from '../plan/delegate.ts'
 import { Integrator, type IntegratorHost } from '../plan/integrator.ts'
-import { controlPayload } from '../projection/control.ts'
 import type { ProjectedWorkspace } from '../projection/projected.ts'
 import { type RunProjection, waitsForPerson } from '../projection/run-projection.ts'
 import type { TurnDriver } from '../turn/turn-driver.ts'
@@ -21,6 +20,7 @@ import { type Live, runView } from '../view/to-view.ts'
 import type { RunView } from '../view/view.ts'
 import type { WorkspaceFacts } from './facts.ts'
 import { Handovers } from './handover.ts'
+import { intentMail } from './known-end.ts'
 import { RunFollower } from './run-follower.ts'
 import type { RunParts } from './run-parts.ts'
 import { RunTime } from './run-time.ts'
@@ -181,8 +181,8 @@ export class RunDriver {
       return false
     }
     if (!this.projection.controls.some(({ kind }) => kind === 'intent')) {
-      const payload = controlPayload({ parley: 'intent', text: this.#options.facts.intent })
-      await ask(this.#options.principal.inject(this.#run.id, { to: root.id, type: 'directive', payload }))
+      const mail = intentMail(this.#options.facts.intent)
+      await ask(this.#options.principal.inject(this.#run.id, { to: root.id, ...mail }))
       return false
     }
     // What people say is on the trail, and the projection knows it; the inbox is only emptied.
@@ -190,11 +190,11 @@ export class RunDriver {
   }
 
   /**
-   * Approves the tasks of the plan under the name of the principal whose request approved them, and what nobody
-   * answered in time and so fell to the coordinator.
+   * Approves the tasks of the plan under the name of whoever approved them with the request, and what nobody answered
+   * in time and so fell to the coordinator.
    */
   async #answerGates(): Promise<void> {
-    const { facts, principal, release } = this.#options
+    const { facts, approver, release } = this.#options
     for (const { gate, action } of this.projection.highway.takeEnds()) {
       const { paused } = gate.record
       if (paused.type !== 'workspace_create' || action !== 'reject') continue
@@ -207,11 +207,11 @@ export class RunDriver {
         continue
       }
       if (gate.type !== 'task_approval' || facts.approval !== 'given' || this.#answered.has(gate.id)) continue
-      if (!isOfPlan(this.projection, gate)) continue
+      const planned = plannedFor(this.projection, gate)
+      if (!planned || planned.approve) continue
       this.#answered.add(gate.id)
-      const approved = await principal.approve(this.#run.id, gate.id, 'approved with the request')
-      if (!approved.ok)
-        this.#options.log('warn', `${principal.id} cannot approve ${gate.id}: ${approved.error.message}`)
+      const approved = await approver.approve(this.#run.id, gate.id, 'approved with the request')
+      if (!approved.ok) this.#options.log('warn', `${approver.id} cannot approve ${gate.id}: ${approved.error.message}`)
     }
   }
 

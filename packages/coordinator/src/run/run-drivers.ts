@@ -12,7 +12,8 @@ import { Identities, liveAgents } from '../turn/identities.ts'
 import { Semaphore } from '../turn/semaphore.ts'
 import { turnToken } from '../turn/token.ts'
 import { abandonRun } from './abandon.ts'
-import type { RunFacts } from './facts.ts'
+import type { KnownEnd, RunFacts } from './facts.ts'
+import { endBegun, endCutOff } from './known-end.ts'
 import { RunDriver } from './run-driver.ts'
 import type { RunsHost } from './runs-host.ts'
 
@@ -61,11 +62,18 @@ export class RunDrivers {
     }
   }
 
+  /** Ends a run that has just begun, and that nobody is to drive. What stops it here is tried again as well. */
+  async end(run: RunHandle, ends: KnownEnd): Promise<void> {
+    const ended = await endBegun(run, ends)
+    if (!ended.ok) await this.#notDriven(run.id, ended.error, NONE)
+  }
+
   async #drive(run: RunHandle, facts: RunFacts, folders: Folders): Promise<void> {
     const { trail, secret, runtime, clock, machine, adapters, log, environment = {} } = this.#host
     const driver = new RunDriver({
       run,
       principal: runtime.user(facts.principal),
+      approver: runtime.user(facts.approver ?? facts.principal),
       entries: after => trail.run(run.id).query({ after, limit: 256 }, { kind: 'runtime' }),
       facts,
       folders,
@@ -147,6 +155,11 @@ export class RunDrivers {
       if (facts.plan === undefined) return
       const { found: ended } = await endMarked(`${id}/`, { clock })
       if (ended > 0) log('info', `ended ${ended} processes that an earlier node left behind`, { run: id })
+      if (facts.ends) {
+        const projection = await this.#told.views.project(id)
+        unwrap(await endCutOff(run, runtime.user(facts.principal), { ...facts, ends: facts.ends }, projection))
+        return
+      }
       if (await this.#abandons(run)) return
       const folders = unwrap(await homes.open(id, facts.project))
       await this.#drive(run, facts, folders)

@@ -15,6 +15,8 @@ import type { SetupRun } from './run-adapters.ts'
 export interface RunParts {
   readonly run: RunHandle
   readonly principal: UserHandle
+  /** Under whose name tasks are approved that nobody is asked about. */
+  readonly approver: UserHandle
   readonly facts: RunFacts
   readonly folders: Folders
   readonly clock: Clock

@@ -6,25 +6,27 @@ import {
   machineFaultText,
   ok,
   ParleyError,
+  type Principal,
   type Result,
   type RunId,
   type RunKey,
   type RunRequest,
   unwrap,
 } from '@parley/core'
-import { expandHighway } from '@parley/kernel'
+import { expandHighway, type HighwayDraft, type RunHandle } from '@parley/kernel'
 import { GATE_TYPES } from '@parley/trail/events'
-import type { RunSetup } from '../contract.ts'
+import type { EndedSetup, RunSetup, TeamSetup } from '../contract.ts'
 import type { Coordinator } from '../coordinator.ts'
 import { given } from '../given.ts'
 import { coordinatorDefaults, coordinatorLimits } from '../limits.ts'
 import { isOfFolders } from '../machine/machine.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
-import { planFor } from '../team/team.ts'
+import { NO_TEAM, planFor } from '../team/team.ts'
 import { ActiveRuns } from './active-runs.ts'
 import { StartBreaker } from './breakers.ts'
 import { limited, misfit } from './check-request.ts'
 import type { RunFacts } from './facts.ts'
+import { intentMail } from './known-end.ts'
 import type { RunDrivers } from './run-drivers.ts'
 import { highwayFor } from './run-highway.ts'
 import { keyMark, marked } from './run-key.ts'
@@ -37,14 +39,14 @@ type Started = Result<{ readonly run: RunId }>
 
 export class RunStarts {
   readonly #host: RunsHost
-  readonly #drivers: Pick<RunDrivers, 'begin' | 'during'>
+  readonly #drivers: Pick<RunDrivers, 'begin' | 'during' | 'end'>
   readonly #told: Told
   readonly #active: ActiveRuns
   readonly #breaker = new StartBreaker()
   /** Starts under a key that are under way. */
   readonly #starting = new Map<string, Promise<Started>>()
 
-  constructor(host: RunsHost, drivers: Pick<RunDrivers, 'begin' | 'during'>, told: Told) {
+  constructor(host: RunsHost, drivers: Pick<RunDrivers, 'begin' | 'during' | 'end'>, told: Told) {
     this.#host = host
     this.#drivers = drivers
     this.#told = told
@@ -57,6 +59,7 @@ export class RunStarts {
     const { ids, profile } = this.#host
     const { principal, key } = request
     const start = async (run: RunId): Promise<Started> => {
+      if ('ends' in setup) return this.#startEnded(request, setup, run)
       const full = this.#active.refuse(principal.id)
       if (full) return err(full)
       const narrowed = { ...setup, team: limited(setup.team, request) }
@@ -65,7 +68,7 @@ export class RunStarts {
     const begun = key === undefined ? start(ids.next('run') as RunId) : this.#once(principal.id, key, start)
     const started = begun
       .catch(cause => err(unusable(profile, cause)))
-      .then(result => this.#startedOrHeld(result, setup.project))
+      .then(result => this.#startedOrHeld(result, 'ends' in setup ? undefined : setup.project))
     return this.#drivers.during(started)
   }
 
@@ -83,12 +86,12 @@ export class RunStarts {
     return starting
   }
 
-  #refuse(request: RunRequest, { team }: RunSetup): ParleyError | undefined {
+  #refuse(request: RunRequest, setup: RunSetup): ParleyError | undefined {
     const { stopping, machine } = this.#host
     if (stopping.aborted) return new ParleyError('unavailable', 'The node is stopping.', { retryable: true })
     const { held } = machine
     if (held) return heldUp(held.message)
-    return misfit(request, team)
+    return misfit(request, setup)
   }
 
   /** What the machine kept from being started can be asked for again; nothing of it is left. */
@@ -107,10 +110,10 @@ export class RunStarts {
       : result
   }
 
-  async #start(request: RunRequest, setup: RunSetup, run: RunId): Promise<Started> {
-    const { homes, gates, runtime, adapters, log, stopping, worksWithoutFolder } = this.#host
+  async #start(request: RunRequest, setup: TeamSetup, run: RunId): Promise<Started> {
+    const { homes, gates, adapters, log, stopping, worksWithoutFolder } = this.#host
     const { intent, principal, origin, told, context: stored, key } = request
-    const { team, project, approved, owner = principal, parent, environment } = setup
+    const { team, project, owner = principal, parent, environment } = setup
     const allowed = await this.#mayStart(request, setup)
     if (!allowed.ok) return allowed
     const planned = planFor(team, intent)
@@ -123,7 +126,8 @@ export class RunStarts {
     if (!folders.ok) return folders
     const carried = [team, ...Object.values(team.agents)].flatMap(({ carry = [] }) => carry)
     const uncarried = carried.length > 0 ? await folders.value.uncarried([...new Set(carried)]) : ok([])
-    const highway = highwayFor(setup, gates, known.value.approves)
+    const { approves } = known.value
+    const { highway, approval } = highwayFor(setup, plan, gates, approves)
     const { escalation, gates: opened } = unwrap(expandHighway(highway))
     const facts: RunFacts = {
       intent,
@@ -131,23 +135,21 @@ export class RunStarts {
       plan,
       principal: principal.id,
       origin,
-      approval: approved ? 'given' : 'ask',
+      approval,
       gates: GATE_TYPES.filter(type => opened[type].on),
       questions: { timeout: escalation.timeout, fallback: escalation.fallback },
       ...(uncarried.ok && uncarried.value.length > 0 && { uncarried: uncarried.value }),
       ...given({
         project: folders.value.facts,
+        approver: approval === 'given' && !approves && owner.id !== principal.id ? owner.id : undefined,
         parent,
         context: told?.length ? told : undefined,
         stored,
         key: key?.text,
       }),
     }
-    const started = await runtime.start({ owner: owner.id, highway, context: { ...facts } }, run)
+    const started = await this.#begin(run, owner, highway, facts)
     if (!started.ok) {
-      // It may have begun all the same: nobody was told so, and nobody shall find it at work.
-      const begun = runtime.active.includes(run) ? await runtime.open(run) : undefined
-      if (begun?.ok) await begun.value.stop()
       await folders.value.clean()
       homes.remove(run)
       return started
@@ -159,8 +161,50 @@ export class RunStarts {
     return ok({ run })
   }
 
+  /** Nothing is prepared for it, and nothing stays at work. */
+  async #startEnded(
+    request: RunRequest,
+    { ends, owner = request.principal }: EndedSetup,
+    run: RunId,
+  ): Promise<Started> {
+    const { intent, principal, origin, context: stored, key } = request
+    const known = await this.#told.users.admit(principal, origin)
+    if (!known.ok) return known
+    const facts: RunFacts = {
+      intent,
+      team: NO_TEAM,
+      plan: [],
+      principal: principal.id,
+      origin,
+      approval: 'given',
+      questions: { timeout: null, fallback: 'abort' },
+      ends,
+      ...given({ stored, key: key?.text }),
+    }
+    const started = await this.#begin(run, owner, { gates: { task_approval: false } }, facts)
+    if (!started.ok) return started
+    if (!this.#host.stopping.aborted) await this.#drivers.end(started.value, ends)
+    this.#host.log('debug', `started ${run}, which has ended`, { run, principal: principal.id })
+    return ok({ run })
+  }
+
+  /** Its first entries: the root, and the principal's intent in its mail. */
+  async #begin(run: RunId, owner: Principal, highway: HighwayDraft, facts: RunFacts): Promise<Result<RunHandle>> {
+    const { runtime } = this.#host
+    const wish = { user: facts.principal, mail: intentMail(facts.intent) }
+    const started = await runtime.start({ owner: owner.id, highway, context: { ...facts } }, run, wish)
+    if (started.ok) {
+      await this.#told.records.begun(run)
+      return started
+    }
+    // It may have begun all the same: nobody was told so, and nobody shall find it at work.
+    const begun = runtime.active.includes(run) ? await runtime.open(run) : undefined
+    if (begun?.ok) await begun.value.stop()
+    return started
+  }
+
   /** Runs that agents start, and runs that something starts again and again, are bounded. */
-  async #mayStart({ intent, key: once }: RunRequest, setup: RunSetup): Promise<Result<void>> {
+  async #mayStart({ intent, key: once }: RunRequest, setup: TeamSetup): Promise<Result<void>> {
     const { team, project, parent, force = once !== undefined } = setup
     const key = JSON.stringify([intent, team.name, project])
     const now = this.#host.clock.now()

@@ -28,7 +28,7 @@ test('every field has a title and a description', () => {
   }
   visit(schema, '')
   expect(bare).toEqual([])
-  expect(fields).toBe(170)
+  expect(fields).toBe(173)
 })
 
 describe('an editor with the schema', () => {

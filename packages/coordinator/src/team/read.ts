@@ -160,7 +160,8 @@ function outside(symlinks: ForAll['symlinks']): Pick<PlannedTask, 'symlinks'> {
 }
 
 function plannedTask(file: TaskFile, limits: TeamLimits, all: ForAll): PlannedTask {
-  const { timeout, grace, review, budget, merge, plan, agent, prompt, fallback, salvage, symlinks, ...task } = file
+  const { timeout, grace, review, budget, merge, plan, agent, prompt, fallback, salvage, symlinks, approve, ...task } =
+    file
   const saved = salvageOf(salvage)
   const next = fallbackOf(fallback)
   const common = {
@@ -175,6 +176,7 @@ function plannedTask(file: TaskFile, limits: TeamLimits, all: ForAll): PlannedTa
     budget: limitsOf(budget ?? {}),
     merge: mergeOf(all.merge, merge),
     ...outside(symlinks ?? all.symlinks),
+    ...(approve && { approve }),
     ...(saved && { salvage: saved }),
   }
   // The rules have seen to it that there is one of the two.

@@ -119,6 +119,14 @@ const taskFields = {
     'Which task goes first when several could start.',
     teamDefaults.priority,
   ),
+  approve: Type.Optional(
+    Type.Boolean({
+      title: 'Approve',
+      description:
+        'Whether a person is asked before this task starts, also where the plan was approved with the request. Their silence is no approval.',
+      default: false,
+    }),
+  ),
   check: Type.Optional(
     Type.Array(Type.String({ maxLength: teamLimits.wordLength, pattern: WORD_PATTERN }), {
       minItems: 1,

@@ -51,6 +51,8 @@ interface Planned {
   /** The last part of it, for which the agent is asked to finish. */
   readonly graceMs?: number
   readonly priority: TaskPriority
+  /** A person is asked before it starts, whatever the request for the run has approved. */
+  readonly approve?: true
   readonly check?: readonly string[]
   readonly review?: { readonly by: string; readonly prompt: string; readonly fallback?: readonly string[] }
   /** Of all attempts together. */
@@ -129,6 +131,22 @@ export function soloTeam(name: string, agent: AgentSettings & { readonly slots?:
     plan: [],
     warnings: [],
   }
+}
+
+/** Of a run in which nobody works. */
+export const NO_TEAM: Team = {
+  name: '',
+  description: '',
+  agents: {},
+  limits: {
+    concurrency: teamDefaults.concurrency,
+    attempts: 1,
+    budget: {},
+    breakers: { noProgress: 0, repetition: 0 },
+  },
+  approval: 'none',
+  plan: [],
+  warnings: [],
 }
 
 export function breakersOf({

@@ -19,7 +19,7 @@ import { openTrail, Trail } from '@parley/trail'
 import type { EventType } from '@parley/trail/events'
 import { type memoryDisks, openMemoryStore } from '@parley/trail/testing'
 import { onTestFinished } from 'vitest'
-import type { CoordinatorOptions, RunSetup, WantedAdapter } from '../contract.ts'
+import type { CoordinatorOptions, TeamSetup, WantedAdapter } from '../contract.ts'
 import { Coordinator } from '../coordinator.ts'
 import type { Machine } from '../machine/machine.ts'
 import { readTeam } from '../team/testing/teams.ts'
@@ -29,7 +29,7 @@ export const alice: Principal = { id: 'alice', kind: 'user', scopes: ['owner'] }
 
 export type Scripts = Readonly<Record<string, AgentFunction>>
 
-export type SolveOptions = Partial<Omit<RunRequest & RunSetup, 'team'>>
+export type SolveOptions = Partial<Omit<RunRequest & TeamSetup, 'team'>>
 
 export class Fixture {
   readonly folder: string

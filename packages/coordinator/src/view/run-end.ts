@@ -35,6 +35,8 @@ function outcomeOf(view: RunView, projection: RunProjection): Pick<RunEnd, 'outc
 
 /** The first task that came to nothing. What it was called is known to whoever asked. */
 function failureOf({ tasks }: RunView, projection: RunProjection): NonNullable<RunEnd['error']> {
+  const { ends } = projection.facts ?? {}
+  if (ends?.outcome === 'failed') return { code: ends.code, message: ends.message }
   const failed = tasks.find(each => each.state === 'failed') ?? tasks.find(each => each.state === 'cancelled')
   const newest = projection.task(failed?.id ?? '')?.attempts.at(-1)
   const workspace = newest && projection.workspaces.get(newest)
@@ -49,7 +51,8 @@ function failureOf({ tasks }: RunView, projection: RunProjection): NonNullable<R
 
 /** The results that no other task builds on, in the order of the plan. */
 async function answerOf(projection: RunProjection, load: Load): Promise<string> {
-  const plan = projection.facts?.plan ?? []
+  const { plan = [], ends } = projection.facts ?? {}
+  if (ends) return ends.outcome === 'complete' && projection.root?.state === 'closed' ? ends.text : ''
   const needed = new Set(plan.flatMap(({ needs }) => needs))
   const texts: string[] = []
   for (const { id } of plan) {

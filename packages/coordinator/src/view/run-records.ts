@@ -22,7 +22,7 @@ import type { ProofReport } from '@parley/kernel'
 import type { RunAccount } from '../contract.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { Load, RunProjection } from '../projection/run-projection.ts'
-import { keyMark } from '../run/run-key.ts'
+import { keyMark, MarkedRuns } from '../run/run-key.ts'
 import type { RunsHost } from '../run/runs-host.ts'
 import { lostTurns, runEnd, usageOf } from './run-end.ts'
 import { newestFirst } from './run-list.ts'
@@ -42,6 +42,7 @@ export class RunRecords {
   readonly #host: RunsHost
   readonly #views: Pick<RunViews, 'readable'>
   readonly #starts: StartIndex
+  readonly #marked: MarkedRuns
   /** The oldest first. */
   readonly #cutOffs = new Map<RunId, CutOff>()
 
@@ -49,6 +50,10 @@ export class RunRecords {
     this.#host = host
     this.#views = views
     this.#starts = new StartIndex(host.trail)
+    this.#marked = new MarkedRuns(async () => {
+      const runs = await host.trail.runs()
+      return runs.flatMap(({ run, imported }) => (imported ? [] : [run]))
+    })
   }
 
   /** Of a run that has just ended. */
@@ -91,16 +96,21 @@ export class RunRecords {
 
   /** The run that a start of a principal under this key answers with. */
   async keyed(principal: string, { text, reuse }: RunKey): Promise<RunId | undefined> {
-    const mark = keyMark(this.#host.secret, principal, text)
-    const marked = (await this.#host.trail.runs()).filter(({ run, imported }) => !imported && run.endsWith(mark))
-    for (const { run, ended } of newestFirst(marked)) {
+    const { runtime, secret } = this.#host
+    const marked = await this.#marked.of(keyMark(secret, principal, text))
+    for (const run of marked.toSorted().toReversed()) {
       const [start] = await this.#starts.starts([run])
       if (start?.principal !== principal || start.key !== text) continue
-      if (!ended) return run
+      if (runtime.active.includes(run) || runtime.halted.has(run)) return run
       if (await this.#neverBegan(run)) continue
       if (reuse === 'always' || unwrap(await this.account(run)).end?.outcome === 'complete') return run
     }
     return undefined
+  }
+
+  /** Of a run that has just begun. */
+  begun(run: RunId): Promise<void> {
+    return this.#marked.note(run)
   }
 
   /** It was ended when its start could not be recorded whole: whoever asked for it was told that there is none. */

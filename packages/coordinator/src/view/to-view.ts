@@ -9,7 +9,7 @@ import { turnsOf } from '../plan/spending.ts'
 import { after } from '../projection/highway.ts'
 import type { FolderAction, ProjectedTask, ProjectedWorkspace, TurnRecord } from '../projection/projected.ts'
 import { type RunProjection, waitsForPerson } from '../projection/run-projection.ts'
-import { wasAbandoned } from '../run/abandon.ts'
+import { gaveUp, wasAbandoned } from '../run/abandon.ts'
 import { doerOf, type PlannedTask } from '../team/team.ts'
 import { nameOf } from '../turn/identities.ts'
 import { sentence } from './failure-text.ts'
@@ -106,6 +106,7 @@ function runState(projection: RunProjection, tasks: readonly PlanTaskView[]): Ru
     if (projection.controls.some(each => each.kind === 'abort' && each.task === undefined)) return 'aborted'
     return top.every(task => isRejected(projection, task)) ? 'rejected' : 'failed'
   }
+  if (gaveUp(projection) && projection.facts?.ends) return 'failed'
   const begun = [...projection.tasks.values()].some(task => task.status !== 'draft' && task.status !== 'cancelled')
   if (projection.root?.state === 'failed')
     return begun || projection.facts?.approval === 'given' || wasLate(projection) || wasAbandoned(projection)
@@ -144,6 +145,8 @@ function reasonOf(state: RunState, tasks: readonly PlanTaskView[], projection: R
   if (wasAbandoned(projection)) return projection.root?.reason
   if (state === 'aborted') return wasLate(projection) ? 'It took longer than its limit.' : 'Somebody ended it.'
   if (state !== 'failed') return undefined
+  const { ends } = projection.facts ?? {}
+  if (ends?.outcome === 'failed') return ends.message
   const failed = tasks.find(task => task.state === 'failed')
   if (!failed && ranOutOfTime(projection))
     return 'The time of the run was nearly over, and not everything had been begun.'
@@ -226,7 +229,7 @@ function taskView(
     refused: refusedBy(all, 'write'),
     ...named('refused_links', refusedBy(all, 'link_outside')),
     ...named('dropped', refusedBy(all, 'special_file')),
-    ...given({ symlinks: planned.symlinks }),
+    ...given({ symlinks: planned.symlinks, approve: planned.approve }),
     ...named('outside_links', outsideLinks),
     steps: all.map(each => stepView(each, attempts, planned, live)),
     usage: usageOf(all, live),

@@ -73,6 +73,8 @@ export const PlanTaskViewSchema = closed({
   agent: Type.String(),
   state: Type.Enum([...TASK_STATES]),
   needs: Type.Array(Type.String()),
+  /** A person is asked before it starts, whatever was approved with the request. */
+  approve: Type.Optional(Type.Literal(true)),
   attempt: Count,
   attempts: Count,
   /** The workspace of the newest attempt. */

@@ -156,10 +156,7 @@ export interface RunPort {
    * How one run was started, and how far its record reaches now: a watch that has seen `head` has seen all that is
    * acknowledged. Refusals: `not_found`, also for a run that the principal may not see, and those of the trail.
    */
-  stored(
-    run: RunId,
-    options: { readonly principal: Principal },
-  ): Promise<Result<StoredRun & { readonly head: number }>>
+  stored(run: RunId, options: { readonly principal: Principal }): Promise<Result<StoredRun & { readonly head: number }>>
 
   /** Runs that the principal may see, newest first, ended ones included. Throws if a run's start cannot be read. */
   find(query: RunQuery & { readonly principal: Principal }): Promise<FoundRuns>

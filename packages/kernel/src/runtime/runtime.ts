@@ -36,6 +36,7 @@ import { inParts, Runs } from './runs.ts'
 import { type RuntimeOptions, settingsOf } from './runtime-options.ts'
 import { type StorageKeeper, StorageSchedule } from './storage-schedule.ts'
 import { Users, type UsersHost } from './users.ts'
+import { beginning, type Wish } from './wish.ts'
 
 export class Runtime implements RunHost, UsersHost {
   readonly users: Users = new Users(this)
@@ -189,29 +190,39 @@ export class Runtime implements RunHost, UsersHost {
 
   /**
    * Starts a run: its root exists, its coordinator is bound and has said `ready`. `id` is for hosts that prepare
-   * something under the run's name first: one that no run has or had.
+   * something under the run's name first: one that no run has or had. With a `wish` it has begun as well, and the
+   * person's mail is on its way to the root: all of that is one commit. What refuses the mail refuses the start.
    */
-  start(draft: RunDraft, id?: RunId): Promise<Result<RunHandle>> {
+  start(draft: RunDraft, id?: RunId, wish?: Wish): Promise<Result<RunHandle>> {
     // What marks a run as the runtime's own is reserved.
     const reserved = STANDING_KEYS.find(key => draft?.context && key in draft.context)
     if (reserved)
       return Promise.resolve(invalidArgument(`The context of a run has no '${reserved}'; that is reserved.`))
-    return this.#start(draft, false, id)
+    return this.#start(draft, false, id, wish)
   }
 
-  async #start(draft: RunDraft, own: boolean, id: RunId = this.#ids.next('run') as RunId): Promise<Result<RunHandle>> {
+  async #start(
+    draft: RunDraft,
+    own: boolean,
+    id: RunId = this.#ids.next('run') as RunId,
+    wish?: Wish,
+  ): Promise<Result<RunHandle>> {
     if (this.#closed) return refusal('trail_unavailable', 'The runtime is closed.')
     if (!isId(id)) return invalidArgument('An id has 1 to 64 visible ASCII characters.')
     const actor = await this.#runs.open(id)
     if (!actor.ok) return actor
     if (await actor.value.read(run => run.root !== undefined)) return invalidState(`The run ${id} has begun already.`)
-    const root = await actor.value.submit<WorkspaceId>({ type: 'start', draft: plain(draft) })
+    const { first: root, rest } = await actor.value.submitEach<WorkspaceId>(
+      { type: 'start', draft: plain(draft) },
+      workspace => (wish ? beginning(workspace, wish) : []),
+    )
     if (!root.ok) {
       // Somebody else may have begun it meanwhile: then it goes on.
       if (await actor.value.read(run => run.root === undefined)) await this.#runs.leave(actor.value)
       return root
     }
     if (own) this.#own.add(id)
+    for (const each of rest) if (!each.ok) return each
     const run = new RunHandle(this, id, root.value)
     const bound = await run.bind(root.value, 'coordinator', root.value)
     return bound.ok ? ok(run) : bound

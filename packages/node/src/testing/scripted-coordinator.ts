@@ -1,6 +1,6 @@
 // A coordinator for tests: it keeps what it is asked, writes small runs on the node's own trail, and hangs or fails
 // where it is told to.
-import type { AgentVerbs, Coordination, CoordinatorOptions, RunSetup, RunView } from '@parley/coordinator'
+import type { AgentVerbs, Coordination, CoordinatorOptions, RunView, TeamSetup } from '@parley/coordinator'
 import { err, ok, ParleyError, type Result, type RunId, type RunRequest, SystemClock, SystemIds } from '@parley/core'
 import type { StorageKeeper } from '@parley/kernel'
 import { ScriptedRun } from '@parley/trail/testing'
@@ -22,7 +22,7 @@ const LEFT = {
 
 export class ScriptedCoordinator implements Coordination {
   readonly options: CoordinatorOptions
-  readonly solved: (RunRequest & RunSetup)[] = []
+  readonly solved: (RunRequest & TeamSetup)[] = []
   readonly aborted: string[] = []
   readonly answers: unknown[] = []
   /** Everything else that people did. */
@@ -52,7 +52,7 @@ export class ScriptedCoordinator implements Coordination {
   faults: ReturnType<StorageKeeper['status']>['faults'] = []
   held: Coordination['held']
 
-  async start(request: RunRequest, setup: RunSetup): Promise<Result<{ run: RunId }>> {
+  async start(request: RunRequest, setup: TeamSetup): Promise<Result<{ run: RunId }>> {
     if (request.intent === 'too much')
       return err(new ParleyError('overloaded', 'Too much is going on.', { retryable: true, details: { most: 1 } }))
     this.solved.push({ ...request, ...setup })

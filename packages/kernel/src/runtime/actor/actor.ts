@@ -29,7 +29,7 @@ import { Courier } from './courier.ts'
 import { endsRun, follow } from './effects.ts'
 import { MissingEvidence } from './evidence.ts'
 import { Outage, Pauses } from './outage.ts'
-import { CommandQueue, type Queued, Readers } from './queue.ts'
+import { type AnsweredEach, CommandQueue, type Queued, queuedEach, Readers } from './queue.ts'
 import { type Replayed, readBack, recover, replay } from './recover.ts'
 
 export class RunActor {
@@ -139,6 +139,15 @@ export class RunActor {
         err(new ParleyError('trail_degraded', 'Too many commands wait for this run.', { retryable: true })),
       )
     return this.#submit(command, false)
+  }
+
+  /** Commands that follow from the value of the first one: all of them become durable in one commit, in order. */
+  async submitEach<T>(first: Command, follow: (value: T) => readonly Command[]): Promise<AnsweredEach<T>> {
+    if (this.#stopped) return { first: refusal('trail_unavailable', 'The runtime is stopped.'), rest: [] }
+    const { queued, answered } = queuedEach(first, follow)
+    this.#queue.push(queued)
+    this.#schedule()
+    return answered
   }
 
   #submit<T>(command: Command, forRecovery: boolean): Promise<Result<T>> {
@@ -308,6 +317,7 @@ export class RunActor {
       this.#queue.lock(queued, decision.result.error.details.target as WorkspaceId)
       return undefined
     }
+    this.#queue.pushNext((decision.result.ok && queued.follow?.(decision.result.value)) || [])
     const heard = this.#listeners.size > 0 || this.recovering
     const { notices, due } = fold(run, decision, heard, target => this.#queue.unlock(target))
     // W-BUDGET-05: what crossed a mark is dealt with next, before everything of a lower class that waits.

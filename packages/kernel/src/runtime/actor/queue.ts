@@ -10,6 +10,30 @@ import type { Run } from '../../run/run.ts'
 export interface Queued {
   readonly command: Command
   readonly answer: (result: Result<unknown>) => void
+  /** What is decided right behind it where it is not refused, and so becomes durable with it. */
+  readonly follow?: ((value: unknown) => readonly Queued[]) | undefined
+}
+
+export interface AnsweredEach<T> {
+  readonly first: Result<T>
+  /** Of the commands that followed from it, in order. */
+  readonly rest: readonly Result<unknown>[]
+}
+
+/** A command with those that follow from its value. */
+export function queuedEach<T>(
+  command: Command,
+  follow: (value: T) => readonly Command[],
+): { readonly queued: Queued; readonly answered: Promise<AnsweredEach<T>> } {
+  const followers: Promise<Result<unknown>>[] = []
+  const behind = (next: Command): Queued => {
+    const { promise, resolve: answer } = Promise.withResolvers<Result<unknown>>()
+    followers.push(promise)
+    return { command: next, answer }
+  }
+  const { promise, resolve: answer } = Promise.withResolvers<Result<unknown>>()
+  const answered = promise.then(async first => ({ first: first as Result<T>, rest: await Promise.all(followers) }))
+  return { queued: { command, answer, follow: value => follow(value as T).map(behind) }, answered }
 }
 
 export class CommandQueue {
@@ -90,6 +114,11 @@ export class CommandQueue {
       if (!result.ok || result.value !== true) this.#overdue = false
     }
     return { command: { type: 'due' }, answer }
+  }
+
+  /** Before everything else of its class. */
+  pushNext(group: readonly Queued[]): void {
+    this.#toFront(group)
   }
 
   putBack(group: readonly Queued[]): void {
