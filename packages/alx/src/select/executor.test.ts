@@ -36,7 +36,7 @@ test('a team’s own plan has its steps, its approvals and what is known around 
         { id: 'draft', name: 'Draft' },
         { id: 'ship', name: 'Ship', approve: true },
       ],
-      told: [{ kind: 'knowledge_block', text: 'text: rotate keys in the vault' }],
+      told: [{ part: { kind: 'knowledge_block', text: 'text: rotate keys in the vault' } }],
     },
   })
 })

@@ -37,7 +37,7 @@ export class KnowledgeExecutor implements PlanExecutor {
       // A procedure cannot do without an approval that the team asks for.
       ...(approved.has(task) && { approve: true }),
     }))
-    const told = (await relatedBlocks(intent, reader)).map(({ part }) => part)
+    const told = await relatedBlocks(intent, reader)
     const { timeoutMs } = team
     return ok({ kind: 'steps', steps, told, ...(timeoutMs !== undefined && { timeoutMs }) })
   }

@@ -188,8 +188,10 @@ test('the index can be deleted or broken at any time: it is made again from the 
     expect(await found(again)).toEqual([kbHash])
     await again.knowledge.close()
   }
-  // The index of another library.
+  // The index of another library, which has as many records.
   const other = new MemoryLibrary(clock)
+  clock.advance(1000)
+  for (const { body } of library.records) other.put({ type: 'session.reset', by: 'U', body })
   const stranger = await openKnowledge({ library: other, clock, folder })
   const another = await add(stranger, factual('another backup'))
   expect(await found(stranger)).toEqual([another])
