@@ -37,6 +37,24 @@ describe('arrows between packages', () => {
     expect(changed({ sources })).toEqual(['packages/trail/src/b.ts reaches into another package by its path'])
   })
 
+  test('what only tests may use is for tests alone', () => {
+    const used = "import { Coordinator } from '@parley/coordinator'"
+    const alx = (path: string, development: readonly string[]) =>
+      arrowProblems([
+        {
+          name: 'alx',
+          dependencies: ['core', 'coordinator'],
+          development,
+          references: ['core', 'coordinator'],
+          sources: new Map([[path, used]]),
+        },
+      ])
+    for (const path of ['packages/alx/src/a.test.ts', 'packages/alx/src/testing/b.ts'])
+      expect(alx(path, ['coordinator'])).toEqual([])
+    expect(alx('packages/alx/src/a.ts', ['coordinator'])).toHaveLength(1)
+    expect(alx('packages/alx/src/a.test.ts', [])).toHaveLength(1)
+  })
+
   test('a package under the name of its protocol is one of ours', () => {
     expect(ours(['@parley/core', '@alx/protocol', '@alxe/x', 'ajv'])).toEqual(['core', 'protocol'])
     expect(changed({ sources: new Map([['packages/trail/src/b.ts', "import '@alx/protocol/core'"]]) })).toEqual([

@@ -45,7 +45,6 @@ export type {
 } from './ports.ts'
 export { readSolveFacts, type SolveFacts, type StoredAttempt, type StoredStep } from './run/facts.ts'
 export type { RelatedBlock } from './select/related.ts'
-export { envelopeOfGenerated } from './select/selector.ts'
 export { AlxServer } from './server/alx-server.ts'
 export type { AlxServerOptions } from './server/host.ts'
 export { type AlxSettings, DEFAULT_SETTINGS } from './settings.ts'

@@ -21,8 +21,9 @@ import {
   verifyKBArtifact,
 } from '@alx/protocol'
 import { type Clock, type IdSource, type Library, ParleyError, type Principal, type RunId } from '@parley/core'
-import type { ArtifactSelector, Body, KnowledgeService, RatedRun } from '../ports.ts'
+import type { ArtifactSelector, Body, KnowledgeService, PlanExecutor, RatedRun } from '../ports.ts'
 import { BlockIndex } from '../select/block-index.ts'
+import { KnowledgeExecutor } from '../select/executor.ts'
 import { IndexBroken } from '../select/index-thread.ts'
 import { selectLimits } from '../select/limits.ts'
 import { type RelatedBlock, relatedBlocks } from '../select/related.ts'
@@ -90,6 +91,7 @@ export type BlockEntry = Pick<
 
 export class Knowledge implements KnowledgeService {
   readonly selector: ArtifactSelector
+  readonly executor: PlanExecutor
   readonly #blocks: Blocks
   readonly #ledger: Ledger
   readonly #ratings: Ratings
@@ -137,6 +139,11 @@ export class Knowledge implements KnowledgeService {
       minConfidence: options.minConfidence,
       teamOf: options.teamOf,
       onDegraded: error => onProblem?.('the selection knew exact matches only', error),
+    })
+    this.executor = new KnowledgeExecutor({
+      teamOf: options.teamOf,
+      mayExecute: (user, kbHash) => this.mayExecute(user, kbHash),
+      relatedBlocks: (intent, reader) => this.relatedBlocks(intent, reader),
     })
     this.#blocks = blocks
     this.#ledger = ledger

@@ -1,7 +1,7 @@
 import { checkKbEnvelope, kbHashFromEnvelope } from '@alx/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { envelopeOfGenerated } from '../select/selector.ts'
+import { envelopeOf } from '../run/synthesis.ts'
 import { codeOf, must } from '../testing/knowledge.ts'
 import { kbLimits } from './limits.ts'
 import {
@@ -43,7 +43,7 @@ test('a team’s plan is a restricted procedure that fits the team, the same blo
   ])
   const { type, domain, sources, payload, tier = null } = envelope
   const shown = { artifactId: kbHash, kbHash, type, domain, sources, payload, tier, origin: 'generated' } as const
-  expect(envelopeOfGenerated(shown)).toEqual(envelope)
+  expect(envelopeOf(shown)).toEqual(envelope)
 })
 
 test.each<[string, unknown]>([

@@ -37,13 +37,15 @@ export type Procedure = Readonly<Omit<Static<typeof Procedure>, 'steps'>> & { re
 const procedure = compile(Procedure)
 
 /**
- * What a configured team offers a procedure: its tasks in plan order, and its agents. Prompts are those of the team file
- * with the place for the intent still open, so that a procedure can be carried out for another intent.
+ * What a configured team offers a procedure: its tasks in plan order, and its agents. Prompts are those of the team
+ * file with the place for the intent still open, so that a procedure can be carried out for another intent.
  */
 export interface TeamOutline {
   readonly team: string
   readonly agents: readonly string[]
   readonly tasks: readonly OutlinedTask[]
+  /** Working time of a run, if the team has a limit. */
+  readonly timeoutMs?: number
 }
 
 export interface OutlinedTask {
@@ -53,6 +55,8 @@ export interface OutlinedTask {
   /** Undefined: a team inside the team does it, and nobody can take its place. */
   readonly agent?: string
   readonly needs: readonly string[]
+  /** A person approves it before it begins, whatever a procedure says. */
+  readonly approve?: boolean
 }
 
 /** A step as it is to be done, in an order in which each comes behind those that it needs. */

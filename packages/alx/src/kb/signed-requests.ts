@@ -1,6 +1,6 @@
-// Signed requests over HTTP (section 12, capability `signed-requests`). The sheet says what is signed; how it travels is
-// ours: the header `x-alx-signed-request` carries base64url, without padding, of the JSON object
-// `{request: SignedProtocolRequest, signature: "0x…", domain: SignedProtocolRequestDomain}`, numbers as decimal strings.
+// Signed requests over HTTP (section 12, capability `signed-requests`). The sheet says what is signed; how it travels
+// is ours: the header `x-alx-signed-request` carries base64url, without padding, of the JSON object `{request:
+// SignedProtocolRequest, signature: "0x…", domain: SignedProtocolRequestDomain}` with numbers as decimal strings.
 // It may come with reads of a block, its lineage and settlements, beside the bearer token, which it does not replace.
 // - `domain` must be the one that the server is configured with, member for member.
 // - `request.kbId` must be the `kbHash` that the route or the body names. For a settlement, `request.query` must be its

@@ -6,7 +6,7 @@ import type { RunEnd, RunEntry } from '@parley/core'
 import type { EventBody, EventType } from '@parley/trail/events'
 import { type Approval, Approvals, iso } from './approvals.ts'
 import type { SolveFacts, StoredAttempt } from './facts.ts'
-import { failureOf, internalError, refusalError, stepError } from './outcome.ts'
+import { failureOf, lateError, refusalError, stepError } from './outcome.ts'
 import { RunEvents } from './run-events.ts'
 import { newStep, type StepState } from './steps.ts'
 import { generatedArtifact, synthesisOf } from './synthesis.ts'
@@ -28,6 +28,9 @@ export class RunFold {
   error: ProtocolError | undefined
   result: string | null = null
   finishedAt: string | null = null
+  /** Milliseconds that it has waited for people, and since when it waits now. */
+  #waitedMs = 0
+  #asked: string | undefined
   readonly #events: RunEvents
   readonly #approvals: Approvals
   readonly #attempts: readonly (readonly StepState[])[]
@@ -84,7 +87,12 @@ export class RunFold {
     const fold = FOLDS[entry.type]
     if (!fold || this.over) return
     fold(this, entry)
-    this.#tell(iso(entry.timestamp))
+    const at = iso(entry.timestamp)
+    if (this.#asked !== undefined && this.open === undefined) {
+      this.#waitedMs += Date.parse(at) - Date.parse(this.#asked)
+      this.#asked = undefined
+    }
+    this.#tell(at)
   }
 
   /** The last page of the watch has come. */
@@ -94,7 +102,9 @@ export class RunFold {
     const refusal = this.#approvals.refusal
     const at = this.#rootEnded ?? this.#events.last
     const held = refusal && refusal.step?.phase !== 'done' ? refusal : undefined
-    const failed = facts.refusal ?? (end.outcome === 'complete' ? this.#unfinished() : failureOf(end, held))
+    const failed =
+      facts.refusal ??
+      (end.outcome === 'complete' ? this.#unfinished() : this.#isLate(end, at) ? lateError() : failureOf(end, held))
     if (failed) this.#fail(failed, held?.kind === 'expired' ? held.at : at)
     else this.#complete(facts.result ?? end.text?.toWellFormed() ?? '', at)
   }
@@ -115,9 +125,16 @@ export class RunFold {
     return copy
   }
 
-  /** Something happened that the run's record does not tell: it is shown as failed, and nothing of it follows. */
-  broken(at: string): void {
-    if (!this.over) this.#fail(internalError(), at)
+  /** Milliseconds that it has worked until a moment. */
+  workingMs(now: string): number {
+    const started = this.#events.list[0]?.timestamp ?? now
+    return Date.parse(this.#asked ?? now) - Date.parse(started) - this.#waitedMs
+  }
+
+  /** The server has ended it when its time was over. */
+  #isLate({ error }: RunEnd, at: string): boolean {
+    const { limitMs } = this.run.facts
+    return error?.code === 'abandoned' && limitMs !== undefined && this.workingMs(at) >= limitMs
   }
 
   /** A run whose trail says that it is complete has no step that failed (ALX-SOLVE-13). */
@@ -223,6 +240,7 @@ export class RunFold {
   #ask(approval: Approval, at: string): void {
     const { id, reason, expiresAt, step } = approval
     this.open = approval
+    this.#asked = at
     const approvalData = { approvalId: id, reason, expiresAt }
     this.#events.emit('approval.required', at, {
       ...(step && { stepId: step.stored.stepId }),

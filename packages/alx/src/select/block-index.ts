@@ -1,6 +1,6 @@
-// The index of Knowledge Blocks follows the library by itself: it reads what its file does not know yet, and what comes.
-// A search waits until the index has seen what its caller has seen. Without the file, or with a broken one, it is
-// made again from the library.
+// The index of Knowledge Blocks follows the library by itself: it reads what its file does not know yet, and what
+// comes. A search waits until the index has seen what its caller has seen. Without the file, or with a broken one, it
+// is made again from the library.
 import { asParleyError, type Clock, type Library, type LibraryRecord, type ParleyError, pause } from '@parley/core'
 import { blockBodyOf, curatorOf, envelopeOf, holderOf, statusBodyOf } from '../kb/records.ts'
 import { wordsOf } from '../kb/rendering.ts'

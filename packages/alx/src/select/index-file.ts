@@ -1,6 +1,6 @@
 // The full-text index of Knowledge Blocks: SQLite tables in a file that may be deleted at any time, since all of it
-// comes from the library. Runs on a thread of its own: one block takes about a millisecond, a search among 100,000 up
-// to 0.3 s.
+// comes from the library. Runs on a thread of its own, since among 100,000 blocks of 80 words a search for 3 words takes
+// 30 ms, one for 16 words 0.3 s, for the most common ones up to 1.5 s (measured on two shared cores).
 import { chmodSync, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { enclosingDomains, plainDomain } from './domains.ts'
@@ -26,8 +26,8 @@ CREATE VIRTUAL TABLE words USING fts5 (text, content = '', tokenize = "porter un
 /**
  * Each condition is off while its parameter is null. `inside` finds the domains below one.
  *
- * SQLite 3.53.4 (Node.js 24.21) takes `rowid = ?` beside MATCH for `rowid >= ?`. So words are always read by their match
- * (CROSS JOIN keeps the order, + the index away), and one row is a range.
+ * SQLite 3.53.4 (Node.js 24.21) takes `rowid = ?` beside MATCH for `rowid >= ?`. So words are always read by their
+ * match (CROSS JOIN keeps the order, + the index away), and one row is a range.
  */
 const SEARCH = `
 SELECT b.id AS id, b.kbHash AS kbHash FROM words CROSS JOIN blocks b ON b.id = +words.rowid
@@ -174,7 +174,8 @@ function connect(file: string): DatabaseSync {
   try {
     chmodSync(file, 0o600)
     const cache = -selectLimits.cacheBytes / 1024
-    database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = ${cache};`)
+    database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = ${cache};
+      PRAGMA wal_autocheckpoint = ${selectLimits.walPages};`)
     return database
   } catch (thrown) {
     database.close()

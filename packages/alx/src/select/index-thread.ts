@@ -30,8 +30,6 @@ export class IndexThread {
     this.#worker.on('error', error => this.#lose(error.message))
     this.#worker.on('exit', () => this.#lose('its thread ended'))
     this.#tell({ kind: 'start', file })
-    // It keeps the process alive only while somebody waits for it.
-    this.#worker.unref()
   }
 
   /** Up to where the file knows the library; undefined for a new one. */
@@ -87,11 +85,12 @@ export class IndexThread {
     switch (message.kind) {
       case 'opened':
         this.#opening.resolve(message.point)
+        this.#rest()
         return
       case 'done':
         this.#asked.get(message.id)?.resolve(message.hits)
         this.#asked.delete(message.id)
-        if (this.#asked.size === 0) this.#worker.unref()
+        this.#rest()
         return
       case 'broken':
         this.#lose(message.message)
@@ -99,6 +98,11 @@ export class IndexThread {
       default:
         assertNever(message)
     }
+  }
+
+  /** The thread keeps the process alive only while somebody waits for it. */
+  #rest(): void {
+    if (this.#asked.size === 0) this.#worker.unref()
   }
 
   #lose(why: string): void {

@@ -20,14 +20,15 @@ export const selectLimits = {
   /** The part of the words that a block must have to be told about. */
   relatedCoverage: 0.3,
   /** Records, and characters of them, that are taken into the index in one go. */
-  fedRecords: 256,
-  fedCharacters: MiB,
+  fedRecords: 4096,
+  fedCharacters: 4 * MiB,
   /** Searches that wait for an answer before further ones are turned away. */
   waitingSearches: 1000,
   /** Times that a broken index is made again before searching is given up until the next start. */
   rebuilds: 3,
   /** Milliseconds until a library that could not be read is read again. */
   retryMs: 1000,
-  /** Bytes of SQLite's page cache. */
+  /** Bytes of SQLite's page cache, and pages of its write-ahead log before they are moved into the file. */
   cacheBytes: 16 * MiB,
+  walPages: 4000,
 } as const

@@ -49,6 +49,19 @@ test('only active blocks that the reader may read are candidates', async () => {
   expect(await hashes(V)).toEqual([secret])
 })
 
+test('a block that answers the very intent is no candidate either when it may not be read, or is retired', async () => {
+  const ground = await openKnowledge()
+  const result = synthesisEnvelope({
+    ...{ domain: 'ops', question: 'rotate backup keys (ops)', answer: 'Done.' },
+    procedure: { kbHash: await add(ground, factual('of another subject')), title: 'p' },
+  })
+  const { kbHash } = must(await ground.knowledge.make({ by: U, user: 'U' }, result))
+  expect(await select(ground)).toMatchObject([{ artifact: { kbHash }, parts: { exact: 0.8 } }])
+  expect(await select(ground, V)).toEqual([])
+  must(await ground.knowledge.act(U, kbHash, 'deprecate'))
+  expect(await select(ground)).toEqual([])
+})
+
 test('what people said of a block changes how confident the next selection is', async () => {
   const ground = await openKnowledge()
   const kbHash = await add(ground, factual('rotate backup keys'))
@@ -175,8 +188,10 @@ test('the index can be deleted or broken at any time: it is made again from the 
     expect(await found(again)).toEqual([kbHash])
     await again.knowledge.close()
   }
-  // The index of another library.
+  // The index of another library, which has as many records.
   const other = new MemoryLibrary(clock)
+  clock.advance(1000)
+  for (const { body } of library.records) other.put({ type: 'session.reset', by: 'U', body })
   const stranger = await openKnowledge({ library: other, clock, folder })
   const another = await add(stranger, factual('another backup'))
   expect(await found(stranger)).toEqual([another])

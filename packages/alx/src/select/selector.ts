@@ -5,7 +5,6 @@ import {
   type HashFn,
   type KbEnvelope,
   kbHashFromEnvelope,
-  normalizeForHash,
   type SolveArtifact,
   type SolveIntentShape,
 } from '@alx/protocol'
@@ -161,10 +160,4 @@ export function artifactOf(
     origin,
     payload,
   }
-}
-
-/** The envelope of a generated artifact, which has no members but those that an artifact shows. */
-export function envelopeOfGenerated({ type, domain, tier, sources, payload }: SolveArtifact): KbEnvelope {
-  const envelope = { type, domain, sources, payload, ...(tier !== null && { tier }) }
-  return normalizeForHash(envelope) as KbEnvelope
 }

@@ -1,5 +1,5 @@
-// What somebody searches for, as words. Only letters and digits come through, each word between quotation marks: nothing
-// of it can be syntax of SQLite's full-text search.
+// What somebody searches for, as words. Only letters and digits come through, each word between quotation marks:
+// nothing of it can be syntax of SQLite's full-text search.
 import { selectLimits } from './limits.ts'
 
 /** The different words of a text, the first ones of a long one. */

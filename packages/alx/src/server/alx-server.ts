@@ -25,6 +25,7 @@ import type { KnowledgeService } from '../ports.ts'
 import type { RunFold } from '../run/fold.ts'
 import type { LiveRun } from '../run/live-run.ts'
 import { Runs } from '../run/runs.ts'
+import { keepTime } from '../run/time-limit.ts'
 import { type IndexedRun, indexedStored, SessionIndex } from '../session/session-index.ts'
 import { Sessions } from '../session/sessions.ts'
 import { DEFAULT_SETTINGS } from '../settings.ts'
@@ -51,6 +52,7 @@ export class AlxServer {
       clock,
       protocol: this.protocol,
       hash,
+      onFollow: live => keepTime(live, { clock, now: () => isoOf(clock), onLate: late => void this.#late(late) }),
       atEnd: (live, end) => this.#atEnd(live, end),
       onFault: ({ run, fold }, cause) =>
         options.log('error', 'A run cannot be followed.', { run, correlationId: fold.run.facts.correlationId, cause }),
@@ -117,6 +119,18 @@ export class AlxServer {
       } catch (cause) {
         log('warn', 'A run could not be read at the start.', { run, cause })
       }
+    }
+  }
+
+  async #late({ run, fold }: LiveRun): Promise<void> {
+    const { port, log } = this.host
+    const { correlationId } = fold.run.facts
+    log('warn', 'A run took longer than its limit and is ended.', { run, correlationId })
+    try {
+      const ended = await port.cancel(run, { principal: 'system', reason: 'The solve took longer than its limit.' })
+      if (!ended.ok) throw ended.error
+    } catch (cause) {
+      log('error', 'A run that is over its limit could not be ended.', { run, correlationId, cause })
     }
   }
 

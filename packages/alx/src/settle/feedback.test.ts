@@ -48,6 +48,13 @@ test('ALX-SOLVE-17 feedback on a run without a block is kept too, and nothing wa
   expect(knowledge.learning(run)).toEqual({ ...nothing, feedbackId: said.feedbackId, recordedAt: said.recordedAt })
 })
 
+test('ALX-SOLVE-17 feedback that was replaced counts no more', async () => {
+  const { knowledge } = await openKnowledge()
+  must(await knowledge.register(presenting(K1), U))
+  for (const rating of [1, 0] as const) must(await knowledge.feedback({ executionId: 'run_1', rating }, V, executed))
+  expect(knowledge.reputation(U, HASHES.K1)).toEqual({ score: 0, queryVolume: 0, endorsements: 0 })
+})
+
 test('ALX-SOLVE-17 feedback at the same time keeps one id', async () => {
   const { knowledge } = await openKnowledge()
   const all = await Promise.all(
