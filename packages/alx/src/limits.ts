@@ -29,6 +29,9 @@ export const alxLimits = {
   stallMs: 30_000,
   /** Streams at once. */
   streams: 10_000,
+  /** Tries to pass on a decision of which the coordinator has not heard yet, and the first wait in milliseconds. */
+  answerTries: 6,
+  answerWaitMs: 20,
   /** Tries to follow a run whose record cannot be read, and milliseconds before the first of them. */
   followTries: 6,
   followWaitMs: 500,

@@ -61,7 +61,7 @@ export type ExecutionPlan =
       readonly steps: readonly PlannedStep[]
       /** Blocks that every turn is told first, as data; what the run makes cites them. */
       readonly told?: readonly { readonly kbHash: string; readonly part: TurnContextPart }[]
-      /** Working time in milliseconds; the server's own limit where the team has none. */
+      /** The team's own time limit, which the coordinator keeps. Without one the server's holds, of working time. */
       readonly timeoutMs?: number
     }
 

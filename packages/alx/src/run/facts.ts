@@ -38,6 +38,8 @@ export interface SolveFacts {
   readonly attempts: readonly StoredAttempt[]
   /** Blocks that the agents are told, by hash. */
   readonly told?: readonly string[]
+  /** Milliseconds of working time; undefined where the team has a limit of its own, which the coordinator keeps. */
+  readonly limitMs?: number
   /** Why nothing is carried out: the run ends at once, failed. */
   readonly refusal?: ProtocolError
   /** The artifact's content is the result: nobody works, and the run ends at once, complete. */

@@ -69,8 +69,9 @@ test('ALX-RUN-03 a step in progress is closed at the end of its run, and one tha
 test('ALX-SOLVE-13 the second candidate begins when the first has failed, and its steps come behind', () => {
   const entries = new Entries()
     .root()
-    .tasks('a', 'b', 'a-2', 'b-2')
+    .tasks('a', 'b')
     .move(['a', 'in_progress'], ['a', 'integrated'], ['b', 'in_progress'], ['b', 'failed'])
+    .tasks('a-2', 'b-2')
     .move(['a-2', 'in_progress'], ['a-2', 'integrated'], ['b-2', 'in_progress'], ['b-2', 'integrated'])
     .over()
   const fold = folded(foldOf([stored('a'), stored('b')], [stored('a-2'), stored('b-2')]), entries)

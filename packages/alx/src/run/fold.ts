@@ -6,7 +6,7 @@ import type { RunEnd, RunEntry } from '@parley/core'
 import type { EventBody, EventType } from '@parley/trail/events'
 import { type Approval, Approvals, iso } from './approvals.ts'
 import type { SolveFacts, StoredAttempt } from './facts.ts'
-import { failureOf, internalError, refusalError, stepError } from './outcome.ts'
+import { failureOf, lateError, refusalError, stepError } from './outcome.ts'
 import { RunEvents } from './run-events.ts'
 import { newStep, type StepState } from './steps.ts'
 import { generatedArtifact, synthesisOf } from './synthesis.ts'
@@ -28,6 +28,9 @@ export class RunFold {
   error: ProtocolError | undefined
   result: string | null = null
   finishedAt: string | null = null
+  /** Milliseconds that it has waited for people, and since when it waits now. */
+  #waitedMs = 0
+  #asked: string | undefined
   readonly #events: RunEvents
   readonly #approvals: Approvals
   readonly #attempts: readonly (readonly StepState[])[]
@@ -84,7 +87,12 @@ export class RunFold {
     const fold = FOLDS[entry.type]
     if (!fold || this.over) return
     fold(this, entry)
-    this.#tell(iso(entry.timestamp))
+    const at = iso(entry.timestamp)
+    if (this.#asked !== undefined && this.open === undefined) {
+      this.#waitedMs += Date.parse(at) - Date.parse(this.#asked)
+      this.#asked = undefined
+    }
+    this.#tell(at)
   }
 
   /** The last page of the watch has come. */
@@ -94,7 +102,9 @@ export class RunFold {
     const refusal = this.#approvals.refusal
     const at = this.#rootEnded ?? this.#events.last
     const held = refusal && refusal.step?.phase !== 'done' ? refusal : undefined
-    const failed = facts.refusal ?? (end.outcome === 'complete' ? this.#unfinished() : failureOf(end, held))
+    const failed =
+      facts.refusal ??
+      (end.outcome === 'complete' ? this.#unfinished() : this.#isLate(end, at) ? lateError() : failureOf(end, held))
     if (failed) this.#fail(failed, held?.kind === 'expired' ? held.at : at)
     else this.#complete(facts.result ?? end.text?.toWellFormed() ?? '', at)
   }
@@ -115,9 +125,16 @@ export class RunFold {
     return copy
   }
 
-  /** Something happened that the run's record does not tell: it is shown as failed, and nothing of it follows. */
-  broken(at: string): void {
-    if (!this.over) this.#fail(internalError(), at)
+  /** Milliseconds that it has worked until a moment. */
+  workingMs(now: string): number {
+    const started = this.#events.list[0]?.timestamp ?? now
+    return Date.parse(this.#asked ?? now) - Date.parse(started) - this.#waitedMs
+  }
+
+  /** The server has ended it when its time was over. */
+  #isLate({ error }: RunEnd, at: string): boolean {
+    const { limitMs } = this.run.facts
+    return error?.code === 'abandoned' && limitMs !== undefined && this.workingMs(at) >= limitMs
   }
 
   /** A run whose trail says that it is complete has no step that failed (ALX-SOLVE-13). */
@@ -140,9 +157,12 @@ export class RunFold {
       this.#events.emit('artifact.created', at, { artifact: first.artifact })
   }
 
-  named({ task_id, name }: EventBody<'task_created'>): void {
+  /** The second candidate is a delegate that plans its tasks when it begins. */
+  named({ task_id, name }: EventBody<'task_created'>, at: string): void {
     const step = this.#byName.get(name)
-    if (step) this.#byTask.set(task_id, step)
+    if (!step) return
+    this.#byTask.set(task_id, step)
+    if (step.attempt > this.attempt) this.#fallBack(step.attempt, at)
   }
 
   assigned({ task_id, workspace_id }: EventBody<'task_assigned'>): void {
@@ -158,7 +178,6 @@ export class RunFold {
       step.phase = 'begun'
       // It is worked on again, whatever was decided about it.
       if (this.open?.step === step && !this.#approvals.pending.includes(this.open)) this.open = undefined
-      if (step.attempt > this.attempt) this.#fallBack(step.attempt, at)
     } else if (to_status === 'integrated') {
       step.phase = 'done'
       step.endedAt = at
@@ -221,6 +240,7 @@ export class RunFold {
   #ask(approval: Approval, at: string): void {
     const { id, reason, expiresAt, step } = approval
     this.open = approval
+    this.#asked = at
     const approvalData = { approvalId: id, reason, expiresAt }
     this.#events.emit('approval.required', at, {
       ...(step && { stepId: step.stored.stepId }),
@@ -319,7 +339,7 @@ const FOLDS: Readonly<Record<string, Fold>> = {
     const { parent, workspace_id } = body<'workspace_created'>(entry)
     if (parent === null) fold.begin(workspace_id, iso(entry.timestamp))
   },
-  task_created: (fold, entry) => fold.named(body<'task_created'>(entry)),
+  task_created: (fold, entry) => fold.named(body<'task_created'>(entry), iso(entry.timestamp)),
   task_assigned: (fold, entry) => fold.assigned(body<'task_assigned'>(entry)),
   task_status_changed: (fold, entry) => fold.moved(body<'task_status_changed'>(entry), iso(entry.timestamp)),
   workspace_state_changed: (fold, entry) => fold.changed(body<'workspace_state_changed'>(entry), iso(entry.timestamp)),

@@ -15,11 +15,15 @@ export function failureOf(end: Pick<RunEnd, 'error'>, refusal: Refusal | undefin
   if (refusal) return refusalError(refusal.kind)
   const { code, cause } = end.error ?? {}
   if (code === 'rejected') return refusalError('rejected')
-  if (code === 'timeout') return protocolErrorOf('EXECUTION_TIMEOUT', 'The run took longer than its limit.')
+  if (code === 'timeout') return lateError()
   if (code === 'cancelled') return protocolErrorOf('EXECUTION_FAILED', 'The run was cancelled.')
   if (code === 'abandoned') return protocolErrorOf('EXECUTION_FAILED', 'The run was given up when its node stopped.')
   if (code === 'budget_exceeded') return protocolErrorOf('EXECUTION_FAILED', 'The run used up its budget.')
   return cause === UNFORESEEN ? internalError() : stepError()
+}
+
+export function lateError(): ProtocolError {
+  return protocolErrorOf('EXECUTION_TIMEOUT', 'The run took longer than its limit.')
 }
 
 export function refusalError(kind: Refusal['kind']): ProtocolError {

@@ -22,6 +22,8 @@ export interface RunsOptions {
   readonly clock: Clock
   readonly protocol: ProtocolInfo
   readonly hash?: HashFn | undefined
+  /** A run is followed from now on. */
+  readonly onFollow: (live: LiveRun) => void
   /** Before the end of a run is told to anybody. */
   readonly atEnd: (live: LiveRun, end: RunEnd) => Promise<void>
   /** What keeps a run from being followed. */
@@ -111,6 +113,7 @@ export class Runs {
     // Nobody may wait for it.
     current.promise.catch(() => undefined)
     const followed = { live, current: current.promise }
+    this.#options.onFollow(live)
     this.#working.set(run, followed)
     this.#watch(live, () => {
       if (live.fold.cursor >= Math.max(head, 1)) current.resolve()

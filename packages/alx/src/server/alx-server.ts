@@ -13,8 +13,10 @@ import {
   asParleyError,
   type LibraryRecord,
   type ParleyError,
+  pause,
   type RunEnd,
   type RunId,
+  type RunPort,
   SystemClock,
   SystemIds,
 } from '@parley/core'
@@ -23,6 +25,7 @@ import type { KnowledgeService } from '../ports.ts'
 import type { RunFold } from '../run/fold.ts'
 import type { LiveRun } from '../run/live-run.ts'
 import { Runs } from '../run/runs.ts'
+import { keepTime } from '../run/time-limit.ts'
 import { type IndexedRun, indexedStored, SessionIndex } from '../session/session-index.ts'
 import { Sessions } from '../session/sessions.ts'
 import { DEFAULT_SETTINGS } from '../settings.ts'
@@ -49,6 +52,7 @@ export class AlxServer {
       clock,
       protocol: this.protocol,
       hash,
+      onFollow: live => keepTime(live, { clock, now: () => isoOf(clock), onLate: late => void this.#late(late) }),
       atEnd: (live, end) => this.#atEnd(live, end),
       onFault: ({ run, fold }, cause) =>
         options.log('error', 'A run cannot be followed.', { run, correlationId: fold.run.facts.correlationId, cause }),
@@ -118,6 +122,18 @@ export class AlxServer {
     }
   }
 
+  async #late({ run, fold }: LiveRun): Promise<void> {
+    const { port, log } = this.host
+    const { correlationId } = fold.run.facts
+    log('warn', 'A run took longer than its limit and is ended.', { run, correlationId })
+    try {
+      const ended = await port.cancel(run, { principal: 'system', reason: 'The solve took longer than its limit.' })
+      if (!ended.ok) throw ended.error
+    } catch (cause) {
+      log('error', 'A run that is over its limit could not be ended.', { run, correlationId, cause })
+    }
+  }
+
   /** Before anybody hears of the end: what the run has made is registered, and why it failed is in the log. */
   async #atEnd({ run, user, fold }: LiveRun, end: RunEnd): Promise<void> {
     const { knowledge, log } = this.host
@@ -179,7 +195,7 @@ export class AlxServer {
         : refusal('APPROVAL_NOT_FOUND', `No approval ${approvalId} waits in this run.`)
     }
     const reason = note?.trim() ? note : undefined
-    const answered = await this.host.port.answer(approvalId, {
+    const answered = await this.#answer(live, approvalId, {
       principal: caller.principal,
       answer:
         open.kind === 'gate'
@@ -193,8 +209,19 @@ export class AlxServer {
     return this.settled({ live, replayed: false })
   }
 
+  /** The coordinator may hear of what waits a moment later than the readers of the trail. */
+  async #answer({ fold }: LiveRun, approvalId: string, options: Parameters<RunPort['answer']>[1]) {
+    const { port, clock } = this.host
+    for (let tried = 1; ; tried++) {
+      const answered = await port.answer(approvalId, options)
+      const early = !answered.ok && UNHEARD.has(answered.error.code) && fold.open?.id === approvalId
+      if (!early || tried === alxLimits.answerTries) return answered
+      await pause(clock, alxLimits.answerWaitMs * 2 ** (tried - 1))
+    }
+  }
+
   #undecided(cause: ParleyError, { correlationId }: Caller): Answer {
-    if (cause.code === 'not_found' || cause.code === 'invalid_state')
+    if (UNHEARD.has(cause.code))
       return refusal('APPROVAL_ALREADY_DECIDED', 'Somebody else has decided about this approval.')
     if (cause.code === 'permission_denied') return forbidden('This user may not decide about this approval.')
     this.host.log('error', 'A decision was not recorded.', { correlationId, cause })
@@ -223,5 +250,8 @@ export function unknownRun(id: string): Answer {
 export function thrownAnswer(cause: unknown): Answer {
   return answerTo(asParleyError(cause))
 }
+
+/** What the coordinator says of what does not wait, or not any more, or not yet. */
+const UNHEARD: ReadonlySet<string> = new Set(['not_found', 'invalid_state'])
 
 const usual = CAPABILITIES.filter(name => name !== 'signed-requests')

@@ -149,3 +149,26 @@ test("an agent's question is an approval whose note is the reply", async () => {
   expect([done.status, done.body.success]).toEqual([200, true])
   expect(told).toContain('the left one')
 })
+
+test('the time limit of a solve counts working time: it stands still while a person is asked', async () => {
+  const { f, body, decide } = await paused()
+  f.clock.advance(3_600_000)
+  let begun = () => {}
+  const working = new Promise<void>(resolve => {
+    begun = resolve
+  })
+  f.scripts.two = ({ signal }) => {
+    begun()
+    return new Promise(resolve => signal.addEventListener('abort', () => resolve('ended')))
+  }
+  const decided = decide('approve')
+  await working
+  f.clock.advance(120_000)
+  const { status, body: late } = await decided
+  expect([status, late.error?.code]).toEqual([504, 'EXECUTION_TIMEOUT'])
+  expect(late.steps.map(({ status }) => status)).toEqual(['completed', 'failed'])
+  const events = await f.events(body.executionId)
+  expect(events.slice(-2).map(({ type }) => type)).toEqual(['step.failed', 'run.failed'])
+  const [end] = (await f.entries(body.executionId, 'workspace_state_changed')).slice(-1)
+  expect(end!.body).toMatchObject({ to_state: 'failed' })
+})

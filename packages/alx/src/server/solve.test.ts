@@ -110,6 +110,46 @@ test('ALX-T16 a step that fails ends the run, and the run says so everywhere', a
   expect([read.status, code(read.body)]).toEqual([422, 'EXECUTION_FAILED'])
 })
 
+test('ALX-T17 when the first candidate fails, the second one is carried out in the same run', async () => {
+  const f = await AlxFixture.open()
+  const other = candidate(0.6, 'second')
+  f.candidates = [candidate(0.9), other]
+  let tries = 0
+  f.scripts.two = () => {
+    tries++
+    return tries === 1 ? declared() : 'the second way'
+  }
+  const { status, body } = await f.solve()
+  expect([status, body.ok, body.execution.attempt, body.confidence]).toEqual([200, true, 1, 0.6])
+  expect(isSolveResponse(body, 'emit')).toBe(true)
+  expect(body.artifact?.artifactId).toBe(other.artifact.artifactId)
+  expect(body.result).toContain('the second way')
+  expect(body.steps.map(({ attempt, status, stepId }) => [attempt, status, stepId])).toEqual([
+    [0, 'completed', 'one'],
+    [0, 'failed', 'two'],
+    [1, 'completed', 'one-2'],
+    [1, 'completed', 'two-2'],
+  ])
+  const { timeline } = (
+    await f.get<{ timeline: { type: string; data?: object; timestamp: number }[] }>(
+      `/v1/sessions/${body.execution.sessionId}/timeline`,
+    )
+  ).body
+  expect(timeline.filter(({ type }) => type === 'fallback')).toMatchObject([
+    {
+      timestamp: Date.parse(body.steps[2]!.startedAt!),
+      data: { fromArtifactId: candidate(0.9).artifact.artifactId, toArtifactId: other.artifact.artifactId },
+    },
+  ])
+  expect((await f.entries(body.executionId, 'task_failed')).length).toBeGreaterThan(0)
+  f.scripts.two = declared
+  const both = await f.solve()
+  expect([both.status, both.body.execution.attempt, code(both.body)]).toEqual([422, 1, 'EXECUTION_FAILED'])
+  f.scripts.two = () => 'the first way'
+  const first = await f.solve()
+  expect([first.body.execution.attempt, first.body.steps.length]).toEqual([0, 2])
+})
+
 test('ALX-T65 what nobody foresaw is contained, and its step is closed', async () => {
   const f = await AlxFixture.open()
   f.scripts.two = () => {

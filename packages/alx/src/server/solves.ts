@@ -98,20 +98,16 @@ export class Solves {
       ...(key !== undefined && { key }),
       ...(error && { refusal: error }),
       ...(result !== undefined && { result }),
+      ...(plan && plan.timeoutMs === undefined && { limitMs: this.#host.settings.runLimitMs }),
       ...(plan?.told && { told: plan.told.map(({ kbHash }) => kbHash) }),
     }
     const blocks = plan?.told?.map(({ part }) => part) ?? []
     const told = plan ? [...contextPart(context), ...(await this.#before(session)), ...blocks] : []
-    return this.#start(facts, caller, told, plan?.timeoutMs)
+    return this.#start(facts, caller, told)
   }
 
-  async #start(
-    facts: SolveFacts,
-    caller: Caller,
-    told: readonly TurnContextPart[],
-    timeoutMs: number | undefined,
-  ): Promise<Solved | Answer> {
-    const { port, ids, index, runs, knowledge, settings, clock, log } = this.#host
+  async #start(facts: SolveFacts, caller: Caller, told: readonly TurnContextPart[]): Promise<Solved | Answer> {
+    const { port, ids, index, runs, knowledge, clock, log } = this.#host
     const { principal, correlationId } = caller
     for (const { artifact } of facts.refusal ? [] : facts.attempts) {
       if (artifact.origin !== 'generated' || !artifact.payload) continue
@@ -128,7 +124,6 @@ export class Solves {
         context: storedSolveFacts(facts),
         // A start under a key is no loop that a breaker must end, and so every start has one.
         key: { text: facts.key === undefined ? `~${ids.next('solve')}` : `=${facts.key}`, reuse: 'always' },
-        timeoutMs: timeoutMs ?? settings.runLimitMs,
       })
       .catch((cause: unknown) => ({ ok: false as const, error: asParleyError(cause) }))
     if (!begun.ok) {

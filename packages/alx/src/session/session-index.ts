@@ -21,6 +21,8 @@ export interface SessionRun {
   readonly run: RunId
   /** As the trail writes it; the order of items. */
   readonly at: string
+  /** Under which it was started, with whose it is. */
+  readonly key: string | undefined
   summary: RunSummary | undefined
 }
 
@@ -81,10 +83,11 @@ export class SessionIndex {
   addRun({ run, user, at, session: id, intent, key, fingerprint }: IndexedRun): void {
     if (this.#runs.has(run)) return
     const session = this.#sessions.get(id) ?? this.#open(id, user, intent, at)
-    const item: SessionRun = { kind: 'run', run, at, summary: undefined }
+    const own = key === undefined ? undefined : keyOf(user, key)
+    const item: SessionRun = { kind: 'run', run, at, key: own, summary: undefined }
     session.items.push(item)
     this.#runs.set(run, { session, item })
-    if (key !== undefined) this.#keys.set(keyOf(user, key), { run, fingerprint })
+    if (own !== undefined) this.#keys.set(own, { run, fingerprint })
     this.#bound()
   }
 
@@ -112,8 +115,11 @@ export class SessionIndex {
       if (!oldest) return
       this.#sessions.delete(oldest.id)
       this.#ofUser.get(oldest.userId)?.delete(oldest)
-      for (const item of oldest.items) if (item.kind === 'run') this.#runs.delete(item.run)
-      for (const [key, { run }] of this.#keys) if (!this.#runs.has(run)) this.#keys.delete(key)
+      for (const item of oldest.items) {
+        if (item.kind !== 'run') continue
+        this.#runs.delete(item.run)
+        if (item.key !== undefined) this.#keys.delete(item.key)
+      }
     }
   }
 }

@@ -12,7 +12,7 @@ import {
   type SolveResponse,
 } from '@alx/protocol'
 import { type AgentFunction, functionAdapter, functionKind } from '@parley/agents'
-import { Coordinator, coordinatorRunPort, type RunSetup, teamReader } from '@parley/coordinator'
+import { Coordinator, coordinatorRunPort, type RunSetup, type Team, teamReader } from '@parley/coordinator'
 import {
   ok,
   type Principal,
@@ -29,7 +29,7 @@ import { onTestFinished } from 'vitest'
 import { alxPlugin } from '../http/plugin.ts'
 import { ALX_SCOPES, type Authenticate } from '../http/scopes.ts'
 import type { ArtifactCandidate, ExecutionPlan, PlannedStep, SelectionRequest } from '../ports.ts'
-import { readSolveFacts, type SolveFacts } from '../run/facts.ts'
+import { readSolveFacts, type SolveFacts, type StoredStep } from '../run/facts.ts'
 import { AlxServer } from '../server/alx-server.ts'
 import type { AlxSettings } from '../settings.ts'
 import { MemoryKnowledge } from './memory-knowledge.ts'
@@ -173,17 +173,20 @@ export class AlxFixture {
     return ok({ team: this.#team(facts), approved: true, approvalMs: 86_400_000 })
   }
 
-  #team({ attempts }: SolveFacts) {
-    const [first] = attempts
-    const tasks = (first?.steps ?? []).filter(({ skipped }) => skipped === undefined)
-    const agents = tasks.map(({ id }) => `  ${id}: { function: ${id} }\n`)
-    const plan = tasks.map(({ stepId, id, name, approve }, at) => {
-      const needs = at === 0 ? '' : `, needs: [${tasks[at - 1]!.stepId}]`
-      const gate = approve ? ', approve: true' : ''
-      return `  - { id: ${stepId}, title: ${name}, agent: ${id}, prompt: Do it.${needs}${gate} }\n`
-    })
+  /** Of two candidates, each is a delegate, and the second stands in for the first. */
+  #team({ attempts }: SolveFacts): Team {
+    const steps = attempts.map(({ steps }) => steps.filter(({ skipped }) => skipped === undefined))
+    const agents = [...new Set(steps.flat().map(({ id }) => `  ${id}: { function: ${id} }\n`))]
+    const [only, second] = steps.map(each => each.map(row).map(text => `{ ${text} }`))
+    const ways = [only, second].map(
+      (plan, at) => `  - { id: attempt-${at}, title: Way ${at}, prompt: Do it., plan: [${plan?.join(', ')}] }\n`,
+    )
+    const plan = second ? ways : (only ?? []).map(text => `  - ${text}\n`)
     const more = this.#options.team ?? 'limits: { attempts: 1 }\n'
-    return unwrap(readTeam(`version: 1\nname: team\nagents:\n${agents.join('')}plan:\n${plan.join('')}${more}`))
+    const yaml = `version: 1\nname: team\nagents:\n${agents.join('')}plan:\n${plan.join('')}${more}`
+    const team = unwrap(readTeam(yaml))
+    const [first, other] = team.plan
+    return other?.plan && second ? { ...team, plan: [first!, { ...other, standsInFor: first!.id }] } : team
   }
 
   async call<T = Record<string, unknown>>(
@@ -228,6 +231,12 @@ export class AlxFixture {
     const { entries } = unwrap(await this.trail.run(run as RunId).query({ limit: 1000 }))
     return types.length === 0 ? entries : entries.filter(({ event_type }) => types.includes(event_type))
   }
+}
+
+/** A task of a plan in which each needs the one before it. */
+function row({ stepId, id, name, approve }: StoredStep, at: number, all: readonly StoredStep[]): string {
+  const needs = at === 0 ? '' : `, needs: [${all[at - 1]!.stepId}]`
+  return `id: ${stepId}, title: ${name}, agent: ${id}, prompt: Do it.${needs}${approve ? ', approve: true' : ''}`
 }
 
 interface CallOptions {

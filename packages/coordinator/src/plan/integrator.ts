@@ -115,6 +115,10 @@ export class Integrator {
       return
     }
     if (task.status === 'cancelled') return this.#cancelDependents(task)
+    if ((task.status === 'pending' || task.status === 'draft') && this.tasks.standIn(task) === 'never') {
+      await ask(handle.cancelTask(task.id))
+      return
+    }
     if (newest?.state === 'idle' && this.#turnedAway(newest)) {
       await ask(handle.cancelTask(task.id))
       return

@@ -10,6 +10,7 @@ import { nameOf } from '../turn/identities.ts'
 import { failureText } from '../view/failure-text.ts'
 import { whyFinal } from './finality.ts'
 import type { IntegratorHost } from './integrator.ts'
+import { alternatives, standOfStandIn } from './stand-in.ts'
 import { agentFor } from './task-agent.ts'
 
 export interface IntegratorOptions {
@@ -84,8 +85,20 @@ export class PlanTasks {
     })
   }
 
+  /** Of a task that stands in for another one: whether it may begin. */
+  standIn(task: ProjectedTask): ReturnType<typeof standOfStandIn> {
+    const planned = this.planned(task)
+    const subject = this.all.find(({ name }) => name === planned.standsInFor)
+    return standOfStandIn(this.#host.projection, planned, subject, each => this.isFinal(each))
+  }
+
+  #isMet(task: ProjectedTask): boolean {
+    const names = alternatives(this.#options.plan, task.name)
+    return this.all.some(({ name, status }) => status === 'integrated' && names.includes(name))
+  }
+
   get failure(): string | undefined {
-    const failed = this.all.find(task => task.status !== 'integrated')
+    const failed = this.all.find(task => !this.#isMet(task))
     if (!failed) return undefined
     const newest = this.newest(failed)
     const { title } = this.planned(failed)
@@ -138,6 +151,7 @@ export class PlanTasks {
     const rank = (task: ProjectedTask) => order.indexOf(task.changed.priority ?? this.planned(task).priority)
     return this.all
       .filter(task => task.status === 'pending' && task.dependsOn.every(id => this.#isMerged(id)))
+      .filter(task => (this.standIn(task) ?? 'begins') === 'begins')
       .toSorted((one, other) => rank(one) - rank(other))
   }
 

@@ -63,6 +63,7 @@ interface Planned {
 }
 
 export interface AgentTask extends Planned {
+  readonly standsInFor?: undefined
   readonly agent: string
   /** Who takes over where that one cannot work, in order. */
   readonly fallback?: readonly string[]
@@ -71,6 +72,12 @@ export interface AgentTask extends Planned {
 
 /** A task that a team inside the team does; its prompt is what all its parts are told beside their own. */
 export interface TeamTask extends Planned {
+  /**
+   * The task beside it, before it in the plan, whose place it takes. It begins when that one has failed for good by its
+   * own work, and never after a person, a budget or the time has ended it; otherwise it is cancelled without a word. The
+   * plan is done when one of the two is. No task needs either of them. No field of team files.
+   */
+  readonly standsInFor?: string
   readonly agent?: undefined
   readonly fallback?: undefined
   readonly plan: readonly PlannedTask[]

@@ -2,6 +2,7 @@
 import type { ObjectId, RunEnd, RunId, Usage } from '@parley/core'
 import type { CheckpointRecord } from '@parley/kernel'
 import { given } from '../given.ts'
+import { lastTried } from '../plan/stand-in.ts'
 import type { Load, RunProjection } from '../projection/run-projection.ts'
 import { wasAbandoned } from '../run/abandon.ts'
 import { runView, wasLate } from './to-view.ts'
@@ -37,7 +38,8 @@ function outcomeOf(view: RunView, projection: RunProjection): Pick<RunEnd, 'outc
 function failureOf({ tasks }: RunView, projection: RunProjection): NonNullable<RunEnd['error']> {
   const { ends } = projection.facts ?? {}
   if (ends?.outcome === 'failed') return { code: ends.code, message: ends.message }
-  const failed = tasks.find(each => each.state === 'failed') ?? tasks.find(each => each.state === 'cancelled')
+  const first = tasks.find(each => each.state === 'failed') ?? tasks.find(each => each.state === 'cancelled')
+  const failed = first && lastTried(tasks, first)
   const newest = projection.task(failed?.id ?? '')?.attempts.at(-1)
   const workspace = newest && projection.workspaces.get(newest)
   const exceeded = workspace?.exceeded

@@ -51,7 +51,7 @@ export function noteOf(
   projection: RunProjection,
 ): string | undefined {
   if (state === 'cancelled') return task && cancelNote(task, planned, projection)
-  if (!newest) return undefined
+  if (!newest) return planned.standsInFor && `It begins if ${titleOf(planned.standsInFor, projection)} fails.`
   if (state === 'working') return sentBack(task, projection)
   if (state === 'blocked') return newest.reason
   if (state === 'suspended') return `Suspended${newest.decidedBy === undefined ? '' : ` by ${newest.decidedBy}`}.`
@@ -64,15 +64,27 @@ export function noteOf(
       newest.conflicts.find(({ settled }) => !settled),
     )
   if (state !== 'failed' && state !== 'ready') return undefined
-  return (
-    (task?.status === 'failed' ? whyFinal(projection, task, planned) : undefined) ?? failureText(newest, projection)
-  )
+  const why = (task?.status === 'failed' && whyFinal(projection, task, planned)) || failureText(newest, projection)
+  const other = [...projection.plan.values()].find(({ standsInFor }) => standsInFor === planned.id)
+  const began = other && projection.task(other.id)?.attempts.length
+  return began ? `${sentence(why)} ${titleOf(other.id, projection)} takes its place.` : why
+}
+
+function titleOf(id: string, { plan }: RunProjection): string {
+  return `"${plan.get(id)?.title ?? id}"`
 }
 
 /** Why the attempt before this one came to nothing. */
 function sentBack(task: ProjectedTask | undefined, projection: RunProjection): string | undefined {
   const before = projection.workspaces.get(task?.attempts.at(-2) as WorkspaceId)
   return before && `attempt ${task!.attempts.length - 1} was sent back: ${failureText(before, projection)}`
+}
+
+/** Why a task did not take the place of another one. */
+function notBegun(id: string, projection: RunProjection): string {
+  const title = titleOf(id, projection)
+  if (projection.task(id)?.status === 'integrated') return `Not needed: ${title} is done.`
+  return `Not begun: it takes the place of ${title} only where its work fails by itself.`
 }
 
 function cancelNote(task: ProjectedTask, planned: PlannedTask, projection: RunProjection): string {
@@ -86,6 +98,7 @@ function cancelNote(task: ProjectedTask, planned: PlannedTask, projection: RunPr
   }
   const { spent } = allowance(projection, planned, task)
   if (spent) return spentText(spent)
+  if (planned.standsInFor !== undefined) return notBegun(planned.standsInFor, projection)
   const lacks = planned.needs.find(need => {
     const status = projection.task(need)?.status
     return status === 'failed' || status === 'cancelled'

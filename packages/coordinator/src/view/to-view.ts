@@ -6,6 +6,7 @@ import { coordinatorLimits } from '../limits.ts'
 import { judgedBy } from '../merge/evaluation.ts'
 import { whyFinal } from '../plan/finality.ts'
 import { turnsOf } from '../plan/spending.ts'
+import { alternatives, lastTried } from '../plan/stand-in.ts'
 import { after } from '../projection/highway.ts'
 import type { FolderAction, ProjectedTask, ProjectedWorkspace, TurnRecord } from '../projection/projected.ts'
 import { type RunProjection, waitsForPerson } from '../projection/run-projection.ts'
@@ -102,7 +103,7 @@ function withParents(plan: readonly PlannedTask[], parent?: string): [PlannedTas
 function runState(projection: RunProjection, tasks: readonly PlanTaskView[]): RunState {
   const top = tasks.filter(task => task.parent === undefined)
   if (projection.root?.state === 'closed') {
-    if (top.every(task => task.state === 'done')) return 'done'
+    if (top.every(task => isMet(projection, task, top))) return 'done'
     if (projection.controls.some(each => each.kind === 'abort' && each.task === undefined)) return 'aborted'
     return top.every(task => isRejected(projection, task)) ? 'rejected' : 'failed'
   }
@@ -113,6 +114,12 @@ function runState(projection: RunProjection, tasks: readonly PlanTaskView[]): Ru
       ? 'aborted'
       : 'rejected'
   return begun || projection.facts?.approval === 'given' ? 'working' : 'waiting'
+}
+
+/** Whether it is done, or one that takes its place is. */
+function isMet({ facts }: RunProjection, { id }: PlanTaskView, all: readonly PlanTaskView[]): boolean {
+  const names = alternatives(facts?.plan ?? [], id)
+  return all.some(task => task.state === 'done' && names.includes(task.id))
 }
 
 /** Whether a person did not want a task, or one that it needs. */
@@ -151,7 +158,8 @@ function reasonOf(state: RunState, tasks: readonly PlanTaskView[], projection: R
   if (!failed && ranOutOfTime(projection))
     return 'The time of the run was nearly over, and not everything had been begun.'
   const first = failed ?? tasks.find(task => task.state === 'cancelled')
-  return first && `${first.title}: ${first.note ?? 'failed'}`
+  const last = first && lastTried(tasks, first)
+  return last && `${last.title}: ${last.note ?? 'failed'}`
 }
 
 function rejectedBy(projection: RunProjection): string {
@@ -229,7 +237,7 @@ function taskView(
     refused: refusedBy(all, 'write'),
     ...named('refused_links', refusedBy(all, 'link_outside')),
     ...named('dropped', refusedBy(all, 'special_file')),
-    ...given({ symlinks: planned.symlinks, approve: planned.approve }),
+    ...given({ symlinks: planned.symlinks, approve: planned.approve, stands_in_for: planned.standsInFor }),
     ...named('outside_links', outsideLinks),
     steps: all.map(each => stepView(each, attempts, planned, live)),
     usage: usageOf(all, live),
@@ -311,6 +319,8 @@ function taskState(
       if (projection.over) return 'cancelled'
       if (task.status === 'draft') return projection.highway.waits('task_approval', task.id) ? 'gated' : 'waiting'
       if (projection.highway.waits('workspace_create', task.id)) return 'gated'
+      if (planned.standsInFor !== undefined && projection.task(planned.standsInFor)?.status !== 'failed')
+        return 'waiting'
       return task.dependsOn.every(id => projection.tasks.get(id)?.status === 'integrated') ? 'ready' : 'waiting'
     case 'assigned':
     case 'in_progress':

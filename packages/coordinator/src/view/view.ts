@@ -73,6 +73,8 @@ export const PlanTaskViewSchema = closed({
   agent: Type.String(),
   state: Type.Enum([...TASK_STATES]),
   needs: Type.Array(Type.String()),
+  /** The task whose place it takes if that one fails; one of the two is enough. */
+  stands_in_for: Type.Optional(Type.String()),
   /** A person is asked before it starts, whatever was approved with the request. */
   approve: Type.Optional(Type.Literal(true)),
   attempt: Count,
