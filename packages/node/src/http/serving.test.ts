@@ -168,13 +168,17 @@ const counting: OperationMap = {
 }
 
 test('a subscription is a stream of events with cursors, and continues behind the last one', async () => {
-  const { request } = await serverWith(counting)
+  const { request, log } = await serverWith(counting)
   const all = await request('/v1/count/up', { body: { to: 2 } })
   expect(all.headers['content-type']).toMatch(/^text\/event-stream/)
   const value = (cursor: number) => `event: value\nid: ${cursor}\ndata: {"cursor":${cursor}}\n\n`
   expect(all.text).toBe(
     `${value(1)}${value(2)}event: completed\ndata: {"requestId":"${all.headers['x-correlation-id']}"}\n\n`,
   )
+  const logged = { method: 'POST', route: '/v1/:namespace/:op', status: 200, user: 'ann' }
+  await expect
+    .poll(() => log.lines)
+    .toContainEqual(expect.objectContaining({ level: 'info', facts: expect.objectContaining(logged) }))
   const later = await request('/v1/count/up', { body: { to: 3 }, headers: { 'last-event-id': '2' } })
   expect(later.text).toMatch(
     /^event: value\nid: 3\ndata: \{"cursor":3\}\n\nevent: error\ndata: .*"code":"enough".*\n\n$/,
