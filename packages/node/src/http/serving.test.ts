@@ -309,6 +309,24 @@ test('a plugin is behind all checks, answers refusals in its own form, and is in
   })
 })
 
+test('a plugin that refuses by itself learns why there is nobody, and whoever is there is known to it', async () => {
+  const asking: HttpMount = {
+    prefix: '/asking',
+    authenticates: true,
+    plugin: async app => {
+      app.get('/:who', ({ principal, unauthenticated, params }) => ({ user: principal?.id, unauthenticated, params }))
+    },
+  }
+  const { request, token } = await httpNode({ http: { mounts: [asking] } })
+  const who = 'x'.repeat(200)
+  const of = async (secret?: string) =>
+    (await request(`/asking/${who}`, secret === undefined ? {} : { token: secret })).body
+  expect(await of()).toEqual({ unauthenticated: 'auth_required', params: { who } })
+  expect(await of('nonsense')).toEqual({ unauthenticated: 'unauthorized', params: { who } })
+  expect(await of(await token(['solve']))).toEqual({ user: 'ann', params: { who } })
+  expect((await request('/asking/x', { headers: { host: 'evil.example' } })).status).toBe(421)
+})
+
 test('the description is valid OpenAPI 3.1, has every operation, and every answer has the envelope of a failure', async () => {
   const { request, client } = await httpNode()
   const { body } = await request('/openapi.json')
