@@ -4,7 +4,6 @@ import type { Principal } from '@parley/core'
 import type { FastifyRequest } from 'fastify'
 import { OWNER_SCOPE } from '../identity.ts'
 import type { Resolver } from './mount.ts'
-import type { HttpRefusalCode } from './refusals.ts'
 import type { Tokens } from './tokens/tokens.ts'
 
 const BEARER = /^bearer +([\w.~+/-]+=*)$/i
@@ -17,7 +16,10 @@ export function bearerTokens(tokens: Pick<Tokens, 'principalOf'>): Resolver {
   }
 }
 
-export function authenticated(resolvers: readonly Resolver[], request: FastifyRequest): Principal | HttpRefusalCode {
+export function authenticated(
+  resolvers: readonly Resolver[],
+  request: FastifyRequest,
+): Principal | 'auth_required' | 'unauthorized' {
   for (const resolve of resolvers) {
     const found = resolve(request)
     if (found === 'refused') return 'unauthorized'

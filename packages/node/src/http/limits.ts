@@ -11,6 +11,8 @@ export const httpLimits = {
   headerBytes: 16 * KiB,
   headers: 100,
   bodyBytes: MiB,
+  /** Characters of a part of a path. */
+  paramLength: 256,
   /** Connections at once; those beyond are closed. */
   connections: 256,
   /** Requests in progress at once, streams included. */

@@ -9,6 +9,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who calls; undefined only on routes that are open. `request.id` is the correlation id. */
     principal: Principal | undefined
+    /** Why there is none; of interest only to plugins that refuse by themselves. */
+    unauthenticated: 'auth_required' | 'unauthorized' | undefined
   }
   interface FastifyContextConfig {
     /** Needs no token. */
@@ -27,6 +29,11 @@ export interface HttpMount {
   /** `/alx`. */
   readonly prefix: string
   readonly plugin: FastifyPluginAsync<MountOptions>
+  /**
+   * The plugin itself refuses who is not authenticated, for instance after checks of its own: `request.principal` is
+   * there if somebody is, otherwise `request.unauthenticated`.
+   */
+  readonly authenticates?: true
   /** The body of a refusal below the prefix; the usual one without it. Status and headers are those of the refusal. */
   readonly refuse?: (refusal: HttpRefusal, correlationId: string) => object
   /** Its part of the OpenAPI document, with whole paths. */

@@ -72,6 +72,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     keepAliveTimeout: times.keepAlive,
     maxRequestsPerSocket: limits.requestsOfConnection,
     forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: limits.paramLength },
     genReqId: ({ headers }) => correlationOf(headers['x-correlation-id']),
     clientErrorHandler: answerGarbage,
     frameworkErrors: (error, request, reply) => void fail(error, request, reply),
@@ -84,6 +85,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   app.server.maxConnections = limits.connections
   app.server.maxHeadersCount = limits.headers
   app.decorateRequest('principal', undefined)
+  app.decorateRequest('unauthenticated', undefined)
   app.removeContentTypeParser('text/plain')
 
   const streams = new Streams(clock, limits, request => typeof authenticated(options.resolvers, request) !== 'string')
@@ -91,12 +93,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   let stopping = false
   const metrics = await options.metrics({ requests: () => inProgress, streams: () => streams.count })
 
+  const mountAt = (url: string) => options.mounts.find(({ prefix }) => isBelow(prefix, url))
   const refuse = (request: FastifyRequest, reply: FastifyReply, code: HttpRefusalCode, retryAfter?: number) => {
     const refused = refusal(code, retryAfter)
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
     if (refused.status === 401) reply.header('www-authenticate', 'Bearer')
-    const mount = options.mounts.find(({ prefix }) => isBelow(prefix, request.url))
-    const body = mount?.refuse?.(refused, request.id) ?? refusalBody(refused, request.id)
+    const body = mountAt(request.url)?.refuse?.(refused, request.id) ?? refusalBody(refused, request.id)
     return reply.code(refused.status).send(body)
   }
 
@@ -148,7 +150,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     // What is not there needs no token to be told so.
     if (open === true || request.is404) return
     const found = authenticated(options.resolvers, request)
-    if (typeof found === 'string') return refuse(request, reply, found)
+    if (typeof found === 'string') {
+      request.unauthenticated = found
+      // By the route that was found, whatever the address looks like.
+      return mountAt(request.routeOptions.url ?? '')?.authenticates ? undefined : refuse(request, reply, found)
+    }
     if (!mayUse(found, scopes)) return refuse(request, reply, 'forbidden')
     request.principal = found
     const rate = await ofPrincipal(request)

@@ -168,13 +168,17 @@ const counting: OperationMap = {
 }
 
 test('a subscription is a stream of events with cursors, and continues behind the last one', async () => {
-  const { request } = await serverWith(counting)
+  const { request, log } = await serverWith(counting)
   const all = await request('/v1/count/up', { body: { to: 2 } })
   expect(all.headers['content-type']).toMatch(/^text\/event-stream/)
   const value = (cursor: number) => `event: value\nid: ${cursor}\ndata: {"cursor":${cursor}}\n\n`
   expect(all.text).toBe(
     `${value(1)}${value(2)}event: completed\ndata: {"requestId":"${all.headers['x-correlation-id']}"}\n\n`,
   )
+  const logged = { method: 'POST', route: '/v1/:namespace/:op', status: 200, user: 'ann' }
+  await expect
+    .poll(() => log.lines)
+    .toContainEqual(expect.objectContaining({ level: 'info', facts: expect.objectContaining(logged) }))
   const later = await request('/v1/count/up', { body: { to: 3 }, headers: { 'last-event-id': '2' } })
   expect(later.text).toMatch(
     /^event: value\nid: 3\ndata: \{"cursor":3\}\n\nevent: error\ndata: .*"code":"enough".*\n\n$/,
@@ -303,6 +307,24 @@ test('a plugin is behind all checks, answers refusals in its own form, and is in
     paths: { '/pages/mine': {} },
     components: { schemas: { Page: {} } },
   })
+})
+
+test('a plugin that refuses by itself learns why there is nobody, and whoever is there is known to it', async () => {
+  const asking: HttpMount = {
+    prefix: '/asking',
+    authenticates: true,
+    plugin: async app => {
+      app.get('/:who', ({ principal, unauthenticated, params }) => ({ user: principal?.id, unauthenticated, params }))
+    },
+  }
+  const { request, token } = await httpNode({ http: { mounts: [asking] } })
+  const who = 'x'.repeat(200)
+  const of = async (secret?: string) =>
+    (await request(`/asking/${who}`, secret === undefined ? {} : { token: secret })).body
+  expect(await of()).toEqual({ unauthenticated: 'auth_required', params: { who } })
+  expect(await of('nonsense')).toEqual({ unauthenticated: 'unauthorized', params: { who } })
+  expect(await of(await token(['solve']))).toEqual({ user: 'ann', params: { who } })
+  expect((await request('/asking/x', { headers: { host: 'evil.example' } })).status).toBe(421)
 })
 
 test('the description is valid OpenAPI 3.1, has every operation, and every answer has the envelope of a failure', async () => {
