@@ -14,11 +14,13 @@ export interface Exchange {
   solves?: boolean
 }
 
-/** ALX-ENV-04: the caller's id where it has the form, else one of our own. */
-export function exchangeOf({ headers }: FastifyRequest, ids: IdSource): Exchange {
+const GENERATED = /^req_[0-9A-Za-z]{16,}$/
+
+/** ALX-ENV-04: the caller's id where it has the form, else one of our own; that of the host, whose log has it, if any. */
+export function exchangeOf({ headers, id }: FastifyRequest, ids: IdSource): Exchange {
   const given = headers['x-correlation-id']
   const fits = typeof given === 'string' && CORRELATION_ID.test(given)
-  return { correlationId: fits ? given : ids.next('req'), caller: undefined }
+  return { correlationId: fits ? given : GENERATED.test(id) ? id : ids.next('req'), caller: undefined }
 }
 
 /** ALX-HTTP-03. */
