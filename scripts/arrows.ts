@@ -15,12 +15,15 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'alx-client': ['protocol'],
   agents: ['core'],
   coordinator: ['core', 'trail', 'kernel', 'agents'],
-  node: ['core', 'keys', 'trail', 'kernel', 'agents', 'coordinator', 'call', 'link', 'alx'],
+  node: ['core', 'keys', 'trail', 'kernel', 'agents', 'coordinator', 'call', 'link', 'protocol', 'alx'],
   cli: ['core', 'call', 'node'],
 }
 
 /** What the tests of a package may use beside that: never what it publishes, and only as devDependencies. */
-export const TESTS_USE: Readonly<Record<string, readonly string[]>> = { alx: ['agents', 'coordinator'] }
+export const TESTS_USE: Readonly<Record<string, readonly string[]>> = {
+  alx: ['agents', 'coordinator'],
+  node: ['alx-client'],
+}
 const OF_TESTS = /\.test\.ts$|\/src\/testing\//
 
 /** Packages of ours among names of packages: the folder of each. */

@@ -2,6 +2,7 @@
 
 export { type AlxPluginOptions, alxPlugin } from './http/plugin.ts'
 export { ALX_SCOPES, type AlxScope, type Authenticate, type Authenticated } from './http/scopes.ts'
+export { readExport } from './kb/exchange.ts'
 export {
   type BlockEntry,
   type BlockQuery,

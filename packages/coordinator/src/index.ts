@@ -19,7 +19,7 @@ export { coordinatorRunPort } from './run/run-port.ts'
 export { formatProblems } from './team/format.ts'
 export { GatesSchema, gatesOf } from './team/highway-fields.ts'
 export { type TeamReader, teamReader } from './team/read.ts'
-export { allTasks, planFor, soloTeam, type Team } from './team/team.ts'
+export { allTasks, type PlannedTask, planFor, soloTeam, type Team } from './team/team.ts'
 export { AgentUsageSchema, RunningTurnSchema } from './view/agent-usage.ts'
 export {
   BudgetViewSchema,

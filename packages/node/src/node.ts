@@ -12,6 +12,7 @@ import { agentAdapter } from './agents/adapter.ts'
 import { AwayAgents } from './agents/away.ts'
 import { agentDirectory } from './agents/directory.ts'
 import { kindFor } from './agents/kinds.ts'
+import { NodeAlx } from './alx/node-alx.ts'
 import { liveDailyUsd } from './config/live-daily-usd.ts'
 import type { Config } from './config/load.ts'
 import { storePassphrase } from './config/store-passphrase.ts'
@@ -77,6 +78,7 @@ const LISTENERS: readonly Listener[] = [{ kind: 'unix' }, { kind: 'noise' }]
 const ABANDONED = 'the node died while it answered a peer, and nobody waits for the answer any more'
 
 interface Parts extends StatusParts {
+  readonly alx: NodeAlx
   readonly listening: Listening
   /** What tells its socket from every other one. */
   readonly socket: string
@@ -207,17 +209,21 @@ export class Node {
     const parts = { config, trail, coordinator, link, agents, programs, spending, clock, log }
     const { users, house } = coordinator
     const tokens = new Tokens({ file: paths.httpTokens, clock, users, house, owner, log })
+    const passphrase = new AnswerPassphrase({
+      hash: config.values.passphrase,
+      clock,
+      store: hash => storePassphrase(paths.config, hash),
+      warn: message => log.warn(message),
+    })
+    const alx = new NodeAlx({ ...parts, owner, passphrase })
+    open.push(() => alx.close())
     const operations = nodeOperations({
       ...parts,
       identities,
       owner,
       tokens,
-      passphrase: new AnswerPassphrase({
-        hash: config.values.passphrase,
-        clock,
-        store: hash => storePassphrase(paths.config, hash),
-        warn: message => log.warn(message),
-      }),
+      passphrase,
+      alx,
       prove: nonce => answered(link.sign(proofMessage(nonce, up().#parts.socket))),
       status: async () => up().status(),
       requestStop: reason => up().#stopSoon(reason),
@@ -252,10 +258,11 @@ export class Node {
     const http = new HttpSurface(config.values)
     open.push(() => http.close())
     // Plugins of other packages, such as ALX's, are mounted here: each with its prefix, beside those of `mounts`.
-    const plugins: readonly HttpMount[] = [...mounts]
-    const surroundings = { tokens, coordinator, calls, registry, spending, commits, clock, log, mounts: plugins }
-    await http.open(surroundings, options.httpBounds)
-    node = new Node(options, { trail, coordinator, link, http, calls, listening, socket, machine, started })
+    const plugins: readonly HttpMount[] = [...(config.values.httpOn ? await alx.mounts() : []), ...mounts]
+    const about = { spending, commits, alx: () => alx.counts() }
+    await http.open({ tokens, coordinator, calls, registry, clock, log, mounts: plugins, ...about }, options.httpBounds)
+    if (config.values.httpOn) alx.resume()
+    node = new Node(options, { trail, coordinator, link, http, alx, calls, listening, socket, machine, started })
     log.info('the node is up', {
       profile: paths.profile,
       deployment: config.values.deployment,
@@ -308,7 +315,7 @@ export class Node {
 
   async #takeDown(reason: string): Promise<void> {
     const { config, log } = this.#options
-    const { trail, coordinator, link, http, calls, listening, machine } = this.#parts
+    const { trail, coordinator, link, http, alx, calls, listening, machine } = this.#parts
     this.#idle?.stop()
     this.#notes?.close()
     const late = Promise.withResolvers<false>()
@@ -323,6 +330,7 @@ export class Node {
     // Before the coordinator, so that peers get the last answer of what is interrupted.
     await step('link', () => link.close())
     await step('connections', () => farewell(calls, listening, config.paths.socket))
+    await step('alx', () => alx.close())
     await step('coordinator', () => coordinator.close())
     // What hangs may still write: its trail is left to the end of the process.
     if (hanging.length === 0) await step('trail', () => trail.close())

@@ -157,6 +157,11 @@ export class Knowledge implements KnowledgeService {
     await this.#index.close()
   }
 
+  /** Blocks that are registered. */
+  get count(): number {
+    return this.#blocks.count
+  }
+
   /** ALX-KB-12. `isNew` is the difference between 201 and 200. */
   register(input: KbRegisterInput, by: Principal): Promise<Result<Body<KbRegistration>>> {
     return reading(() => this.#registry.register(by, input))

@@ -53,6 +53,15 @@ export class SessionIndex {
     return this.#sessions.get(id)
   }
 
+  get count(): number {
+    return this.#sessions.size
+  }
+
+  /** Of everybody. */
+  all(): Iterable<Session> {
+    return this.#sessions.values()
+  }
+
   sessionsOf(user: string): Iterable<Session> {
     return this.#ofUser.get(user) ?? []
   }

@@ -42,12 +42,17 @@ export class Sessions {
     }
   }
 
+  get count(): number {
+    return this.#host.index.count
+  }
+
   async status(id: string, caller: Caller): Promise<Answer> {
     const session = this.#visible(id, caller)
     return session ? { status: 200, body: await this.#shown(session) } : unknown(id)
   }
 
-  async list(userId: string, { limit, cursor, status }: ListQuery): Promise<Answer> {
+  /** `null`: those of everybody, for the owner of the server. */
+  async list(userId: string | null, { limit, cursor, status }: ListQuery): Promise<Answer> {
     const query = JSON.stringify([userId, status ?? null])
     const page =
       cursor === undefined
@@ -148,8 +153,8 @@ export class Sessions {
   }
 
   /** ALX-SESS-07: newest change first. */
-  async #ordered(userId: string, status: string | undefined): Promise<readonly string[]> {
-    const own = [...this.#host.index.sessionsOf(userId)]
+  async #ordered(userId: string | null, status: string | undefined): Promise<readonly string[]> {
+    const own = [...(userId === null ? this.#host.index.all() : this.#host.index.sessionsOf(userId))]
     const stands = await each(own, async session => ({ session, ...(await this.#standing(session)) }))
     return stands
       .filter(each => status === undefined || each.status === status)

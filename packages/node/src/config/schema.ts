@@ -33,6 +33,7 @@ const SECTIONS: Readonly<Record<string, { readonly title: string; readonly descr
   network: { title: 'Network', description: 'Where this machine can be reached.' },
   alp: { title: 'ALP', description: 'How peers reach this profile, and who answers them; docs/guide/alp.md.' },
   http: { title: 'HTTP', description: 'The HTTP surface of the node; docs/guide/http.md.' },
+  alx: { title: 'ALX', description: 'Solves, sessions and Knowledge Blocks for programs; docs/guide/alx.md.' },
   notify: { title: 'Notifications', description: 'How you learn that something waits or has ended.' },
   budget: { title: 'Budget', description: 'What the profile may spend; docs/guide/budgets.md.' },
 }

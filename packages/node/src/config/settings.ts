@@ -6,6 +6,7 @@ import { isPublicKey } from '@parley/keys'
 import { DEPLOYMENT_MODELS, type DeploymentModel } from '@parley/trail/events'
 import { nodeDefaults, nodeLimits } from '../limits.ts'
 import { LOG_LEVELS, type LogLevel } from '../log/log.ts'
+import { ALX_SETTINGS } from './alx-settings.ts'
 import { HTTP_SETTINGS } from './http-settings.ts'
 import { LINK_SETTINGS } from './link-settings.ts'
 import { NOTIFY_SETTINGS } from './notify-settings.ts'
@@ -161,6 +162,7 @@ export const SETTINGS = {
   sign,
   ...LINK_SETTINGS,
   ...HTTP_SETTINGS,
+  ...ALX_SETTINGS,
   ...NOTIFY_SETTINGS,
 } as const
 

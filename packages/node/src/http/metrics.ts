@@ -2,6 +2,7 @@
 // asked of other parts is asked at a scrape, and a part that fails leaves its gauges out.
 import type { Coordination } from '@parley/coordinator'
 import type { Counter, Gauge, Histogram } from 'prom-client'
+import type { AlxCounts } from '../alx/node-alx.ts'
 import type { NodeLog } from '../log/log.ts'
 import type { Spending } from '../spending/spending.ts'
 import { NODE_VERSION } from '../version.ts'
@@ -11,6 +12,8 @@ export interface MetricsSources {
   readonly coordinator: Pick<Coordination, 'runs' | 'gates' | 'load' | 'held' | 'degraded'>
   readonly spending: Pick<Spending, 'today'>
   readonly commits: Commits
+  /** Undefined while ALX is not in use. */
+  readonly alx: () => AlxCounts | undefined
   readonly clients: () => number
   readonly requests: () => number
   readonly streams: () => number
@@ -54,6 +57,8 @@ export async function nodeMetrics(sources: MetricsSources): Promise<Metrics> {
     streams: gauge('http_streams', 'HTTP streams that are open'),
     spent: gauge('spent_today_usd', 'US dollars spent today (UTC)'),
     reserved: gauge('reserved_today_usd', 'US dollars set aside for turns at work'),
+    blocks: gauge('alx_blocks', 'Knowledge Blocks that are registered'),
+    sessions: gauge('alx_sessions', 'Sessions of ALX'),
     cap: gauge('daily_cap_usd', 'US dollars that may be spent in a day; 0: no cap'),
   }
   const appended = counter('trail_entries_total', 'Entries appended to the trail since the node opened HTTP')
@@ -102,6 +107,11 @@ export async function nodeMetrics(sources: MetricsSources): Promise<Metrics> {
     gauges.clients.set(sources.clients())
     gauges.requests.set(sources.requests())
     gauges.streams.set(sources.streams())
+    const alx = sources.alx()
+    if (alx) {
+      gauges.blocks.set(alx.blocks)
+      gauges.sessions.set(alx.sessions)
+    }
   }
   return {
     contentType: registry.contentType,

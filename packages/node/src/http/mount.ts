@@ -35,7 +35,7 @@ export interface HttpMount {
    */
   readonly authenticates?: true
   /** The body of a refusal below the prefix; the usual one without it. Status and headers are those of the refusal. */
-  readonly refuse?: (refusal: HttpRefusal, correlationId: string) => object
+  readonly refuse?: (refusal: HttpRefusal, correlationId: string, url: string) => object
   /** Its part of the OpenAPI document, with whole paths. */
   readonly openapi?: () => OpenApiPart
 }

@@ -98,7 +98,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const refused = refusal(code, retryAfter)
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
     if (refused.status === 401) reply.header('www-authenticate', 'Bearer')
-    const body = mountAt(request.url)?.refuse?.(refused, request.id) ?? refusalBody(refused, request.id)
+    const body = mountAt(request.url)?.refuse?.(refused, request.id, request.url) ?? refusalBody(refused, request.id)
     return reply.code(refused.status).send(body)
   }
 

@@ -24,6 +24,7 @@ type Given = Pick<ServerOptions, 'mounts' | 'calls' | 'registry' | 'clock' | 'lo
   readonly coordinator: Coordination
   readonly spending: MetricsSources['spending']
   readonly commits: Commits
+  readonly alx: MetricsSources['alx']
 }
 
 export interface SurfaceBounds {

@@ -4,6 +4,7 @@ import type { Clock, Principal } from '@parley/core'
 import type { Trail } from '@parley/trail'
 import type { AgentDirectory } from '../agents/directory.ts'
 import type { Surroundings } from '../agents/preflight.ts'
+import type { NodeAlx } from '../alx/node-alx.ts'
 import type { Config } from '../config/load.ts'
 import type { Tokens } from '../http/tokens/tokens.ts'
 import type { TurnIdentities } from '../identity.ts'
@@ -25,6 +26,7 @@ export interface OperationDeps {
   readonly programs: Surroundings
   readonly tokens: Pick<Tokens, 'list' | 'create' | 'revoke'>
   readonly spending: Pick<Spending, 'mayStart' | 'today'>
+  readonly alx: Pick<NodeAlx, 'knowledge' | 'server'>
   readonly clock: Clock
   readonly owner: Principal
   readonly log: NodeLog

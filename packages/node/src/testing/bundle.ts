@@ -33,6 +33,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 const ODD = { 'odd-main': 'packages/node/src/testing/odd-main.ts' }
 /** Small programs and threads. All are found by the names that their starters look for beside themselves. */
 const PARTS: Readonly<Record<string, string>> = {
+  'index-worker': 'packages/alx/src/select/index-worker.ts',
   'loop-watch-thread': 'packages/node/src/log/loop-watch-thread.ts',
   'program-server': 'packages/agents/src/programs/program-server.ts',
   'signing-thread': 'packages/trail/src/signing-thread.ts',
