@@ -168,6 +168,9 @@ const DEFAULTS = [
   'alp.approval "auto", budget.daily_usd null, public_bio null',
   'http.on "false", http.host "127.0.0.1", http.port 7424, http.names null, http.origins null',
   'http.tls_cert null, http.tls_key null, http.tls_client_ca null',
+  'alx.domains null, alx.min_confidence 0.35, alx.run_limit "2m", alx.events_retention "5m", alx.abandon_after "1d"',
+  'alx.approval_timeout "1d", alx.protocol_fee_bps 200, alx.settlement_paused "false", alx.aliases "true"',
+  `alx.chain_id null, alx.verifying_contract "0x${'0'.repeat(40)}"`,
   'notify.bell "false", notify.terminal "off", notify.desktop "false", gates null, gates.confirm null',
 ].flatMap(row => row.split(', '))
 

@@ -1,7 +1,7 @@
 // /knowledge: the Knowledge Blocks of this profile, for its owner. What programs do with them goes over ALX.
 import { readFile, stat } from 'node:fs/promises'
 import type { Result as AlxResult, ProtocolError } from '@alx/protocol'
-import type { BlockEntry, BlockQuery, Knowledge } from '@parley/alx'
+import type { BlockEntry, BlockQuery, KbAct, Knowledge } from '@parley/alx'
 import { ok, ParleyError, type Principal, type Result, refuse, Type } from '@parley/core'
 import { alxLimits } from '../alx/limits.ts'
 import { nodeLimits } from '../limits.ts'
@@ -62,22 +62,17 @@ export function knowledgeService({ alx }: Pick<OperationDeps, 'alx'>) {
     const known = await knowledge()
     return { known, kbHash: answered(blockMeant(known, meant, reader)) }
   }
-  const act = (description: string, doing: Parameters<Knowledge['act']>[2], undoing?: 'distrust') =>
+  const done = async (meant: string, by: Principal, act: KbAct, reason: string | undefined) => {
+    const { known, kbHash } = await found(meant, by)
+    return await answerOf(known.act(by, kbHash, act, reason).then(asResult))
+  }
+  const act = (description: string, doing: KbAct) =>
     mutation({
       description,
-      input: object({
-        block: Meant,
-        ...(undoing && { undo: Type.Optional(Type.Boolean({ description: 'Take it back' })) }),
-        reason: Type.Optional(Reason),
-      }),
+      input: object({ block: Meant, reason: Type.Optional(Reason) }),
       output: BlockSchema,
       refuses: CHANGED,
-      handle: async (input, { identity }) => {
-        const { block, reason, undo } = input as { block: string; reason?: string; undo?: boolean }
-        const by = caller(identity)
-        const { known, kbHash } = await found(block, by)
-        return await answerOf(known.act(by, kbHash, undo && undoing ? undoing : doing, reason).then(asResult))
-      },
+      handle: ({ block, reason }, { identity }) => done(block, caller(identity), doing, reason),
     })
   return {
     '/knowledge/list': query({
@@ -181,11 +176,18 @@ export function knowledgeService({ alx }: Pick<OperationDeps, 'alx'>) {
         return { blocks: registered.map(({ kbHash, isNew }) => ({ kbHash, isNew })) }
       },
     }),
-    '/knowledge/trust': act(
-      'Lets a procedure be executed by the teams of this node, or, with `undo`, not any more. For the owner.',
-      'trust',
-      'distrust',
-    ),
+    '/knowledge/trust': mutation({
+      description: 'Lets a procedure be executed by the teams of this node, or not any more. For the owner.',
+      input: object({
+        block: Meant,
+        undo: Type.Optional(Type.Boolean({ description: 'Take it back' })),
+        reason: Type.Optional(Reason),
+      }),
+      output: BlockSchema,
+      refuses: CHANGED,
+      handle: ({ block, undo, reason }, { identity }) =>
+        done(block, caller(identity), undo ? 'distrust' : 'trust', reason),
+    }),
     '/knowledge/share': act('Lets everybody read a restricted block. For its curator.', 'share'),
     '/knowledge/deprecate': act('Marks a block as superseded: it is selected no more. For its curator.', 'deprecate'),
     '/knowledge/slash': act('Marks a block as bad: it earns nothing and is selected no more. For the owner.', 'slash'),

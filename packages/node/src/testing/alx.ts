@@ -1,7 +1,7 @@
 // A node in the test's own process that serves ALX: a real coordinator, teams of plain commands on a git project, HTTP
 // on loopback, the SDK as its clients use it.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AlxClient, createAlxClient } from '@parley/alx-client'
 import { expect } from 'vitest'
@@ -31,7 +31,7 @@ export function alxProfile(place: Ground, team = TWO_STEPS, more = ''): string {
   const folder = join(place.home, 'project')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'a.txt'), 'a\n')
-  repository(folder)
+  if (!existsSync(join(folder, '.git'))) repository(folder)
   place.write('default/team.yaml', team)
   place.write(
     'default/config.yaml',
