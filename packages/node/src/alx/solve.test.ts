@@ -2,10 +2,9 @@
 // commands on a git project.
 
 import { ALX_SCOPES } from '@parley/alx'
-import { connectUnix } from '@parley/call'
 import { expect, test } from 'vitest'
 import { TOKEN_SCOPES } from '../http/scopes.ts'
-import { ASKED, alxNode, gitIn, INTENT, TWO_STEPS } from '../testing/alx.ts'
+import { ASKED, alxNode, approvalOf, gitIn, INTENT, TWO_STEPS } from '../testing/alx.ts'
 import { ground } from '../testing/ground.ts'
 
 const kb = (rationale: string, more: object = {}) => ({
@@ -13,7 +12,7 @@ const kb = (rationale: string, more: object = {}) => ({
     type: 'practice',
     domain: 'ops.backup',
     sources: [],
-    tier: 'open',
+    tier: 'open' as const,
     payload: { type: 'practice', rationale, contexts: ['database'], failureModes: [] },
     ...more,
   },
@@ -21,7 +20,6 @@ const kb = (rationale: string, more: object = {}) => ({
 
 test('the scopes that ALX asks for are scopes that a token can have', () => {
   expect(TOKEN_SCOPES).toEqual(expect.arrayContaining([...ALX_SCOPES]))
-  expect(connectUnix).toBeTypeOf('function')
 })
 
 test('a solve in a domain with a team runs its commands, and registers plan and result for its user', async () => {
@@ -40,7 +38,7 @@ test('a solve in a domain with a team runs its commands, and registers plan and 
   })
   expect(solved.result).toContain('second is done')
   const { events } = await ann.getRunEvents(solved.executionId!)
-  const made = events.filter(({ type }) => type === 'artifact.created').map(({ artifact }) => artifact!)
+  const made = events.flatMap(event => (event.type === 'artifact.created' ? [event.artifact] : []))
   expect(made.map(({ type }) => type)).toEqual(['procedure', 'synthesis'])
   const result = await ann.getKb(made[1]!.kbHash)
   expect(result).toMatchObject({ curator: 'ann', envelope: { sources: [made[0]!.kbHash] } })
@@ -103,8 +101,7 @@ test('an approval is decided over HTTP by who has the scope and the right, and b
   const ann = await alx.as('ann')
   const waiting = await ann.solve({ intent: INTENT })
   const run = waiting.executionId!
-  const { events } = await ann.getRunEvents(run)
-  const approvalId = events.at(-1)!.approval!.approvalId
+  const approvalId = await approvalOf(ann, run)
   const path = `/alx/v1/runs/${run}/approval`
   const body = { approvalId, decision: 'approve' }
   const without = await alx.request(path, { token: await alx.token('ann'), body })
@@ -127,8 +124,7 @@ test('where answers need a passphrase, a token cannot give one', async () => {
   await alx.client.call('users', 'change', { user: 'ann', act: 'grant', capability: 'create_workspace' })
   const ann = await alx.as('ann', ['solve', 'read', 'approve'])
   const waiting = await ann.solve({ intent: INTENT })
-  const { events } = await ann.getRunEvents(waiting.executionId!)
-  const { approvalId } = events.at(-1)!.approval!
+  const approvalId = await approvalOf(ann, waiting.executionId!)
   await expect(ann.decideApproval(waiting.executionId!, { approvalId, decision: 'approve' })).rejects.toMatchObject({
     code: 'UNAUTHORIZED',
   })
