@@ -21,7 +21,7 @@ async function guided() {
   const project = join(place.home, 'api')
   place.write('../api/a.txt', 'a\n')
   repository(project)
-  place.write('default/config.yaml', config!.replace('/home/ann/api', project).replace('on: true', 'on: true, port: 0'))
+  place.write('default/config.yaml', config!.replace('/srv/api', project).replace('on: true', 'on: true, port: 0'))
   place.write('default/team.yaml', team!)
   const cwd = folderWith({})
   const { parley } = await bundled()

@@ -1,4 +1,4 @@
-// What ALX refuses on a node: who is nobody, pages of others, commands that arrive as knowledge, what is another user's.
+// What ALX refuses on a node: who is nobody, pages of others, commands that arrive as knowledge, what is another's.
 
 import { isBaseEnvelope, ROUTES } from '@alx/protocol'
 import { buildSignedProtocolRequestDomain } from '@alx/protocol/core'

@@ -1,12 +1,12 @@
 // /sessions: the sessions of ALX, everybody's, for the owner of the profile. Programs see their own over HTTP.
 import type { ProtocolError } from '@alx/protocol'
 import type { AlxServer } from '@parley/alx'
-import { type Principal, Type } from '@parley/core'
+import { type Principal, refuse, Type } from '@parley/core'
 import { alxLimits } from '../alx/limits.ts'
 import { object } from '../object.ts'
 import type { OperationDeps } from './deps.ts'
 import { refusalOf } from './knowledge.ts'
-import { callError, caller, orNull, query, TRAIL, text } from './spec.ts'
+import { answered, callError, caller, orNull, query, TRAIL, text } from './spec.ts'
 
 const Status = Type.String({ description: 'active, completed, failed, paused or abandoned' })
 const Cursor = text(alxLimits.cursorLength)
@@ -57,6 +57,9 @@ export function sessionService({ alx }: Pick<OperationDeps, 'alx'>) {
       refuses: READ,
       handle: async ({ user = null, status, limit = 50, cursor }) => {
         const { sessions, host } = await server()
+        const { SESSION_STATUSES } = await import('@alx/protocol')
+        if (status !== undefined && !SESSION_STATUSES.some(each => each === status))
+          answered(refuse('invalid_argument', `A session is ${SESSION_STATUSES.join(', ')}, not ${status}.`))
         const { body } = told(await sessions.list(user, { limit, cursor, status }))
         const { sessions: listed, nextCursor } = body as unknown as {
           readonly sessions: readonly Listed[]

@@ -14,11 +14,7 @@ export default command({
   args: [{ name: 'SESSION', summary: 'The id of a session', optional: true }],
   flags: {
     user: { value: 'NAME', summary: 'Only sessions of this user' },
-    status: {
-      value: 'STATUS',
-      choices: ['active', 'completed', 'failed', 'paused', 'abandoned'],
-      summary: 'Only sessions in this state',
-    },
+    status: { value: 'STATUS', summary: 'Only active, completed, failed, paused or abandoned ones' },
     cursor: { value: 'TEXT', summary: 'Continue a list' },
     limit: { value: 'N', whole: true, summary: `At most this many (default: ${cliLimits.runs})` },
   },
