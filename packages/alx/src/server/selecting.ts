@@ -66,7 +66,8 @@ async function choose(
 }
 
 function attemptOf({ artifact, confidence }: ArtifactCandidate, steps: StoredAttempt['steps']): StoredAttempt {
-  if (!isSolveArtifact(artifact, 'emit')) throw new TypeError(`The selector's ${artifact.kbHash} is no artifact.`)
+  const { kbHash } = artifact
+  if (!isSolveArtifact(artifact, 'emit')) throw new TypeError(`The selector's ${kbHash} is no artifact.`)
   const { payload, ...shown } = artifact
   return { artifact: payload && !fits(payload) ? shown : artifact, confidence, steps }
 }
