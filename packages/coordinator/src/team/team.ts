@@ -74,8 +74,8 @@ export interface AgentTask extends Planned {
 export interface TeamTask extends Planned {
   /**
    * The task beside it, before it in the plan, whose place it takes. It begins when that one has failed for good by its
-   * own work, and never after a person, a budget or the time has ended it; otherwise it is cancelled without a word. The
-   * plan is done when one of the two is. No task needs either of them. No field of team files.
+   * own work, and never after a person, a budget or the time has ended it; otherwise it is cancelled without a word.
+   * The plan is done when one of the two is. No task needs either of them. No field of team files.
    */
   readonly standsInFor?: string
   readonly agent?: undefined
