@@ -68,6 +68,8 @@ export const kernelLimits = {
   houseEntries: 1_000_000,
   /** Entries of a library run before it is succeeded: seven for a record at most, each of which memory remembers. */
   libraryEntries: 250_000,
+  /** Positions left out for library runs that a restored trail has lost: as many as a thousand runs fill. */
+  lostLibrary: 250_000_000,
 } as const
 
 export const kernelDefaults = {

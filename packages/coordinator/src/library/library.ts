@@ -1,5 +1,5 @@
-// The library of a profile (core's contract) on its library run: appends of all callers go to the kernel in one line and
-// share commits; readers page from disk and then follow what memory keeps of the newest records.
+// The library of a profile (core's contract) on its library run: appends of all callers go to the kernel in one line
+// and share commits; readers page from disk and then follow what memory keeps of the newest records.
 import {
   canonicalize,
   err,

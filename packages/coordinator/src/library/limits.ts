@@ -7,12 +7,15 @@ export const libraryLimits = {
   bodyBytes: 1.25 * MiB,
   /** Records, and bytes of them, that wait until they are filed; of more, each is refused. */
   waiting: 1_024,
-  waitingBytes: 64 * MiB,
+  waitingBytes: 128 * MiB,
   /** The same on their way to disk at once. */
   underWay: 256,
   underWayBytes: 16 * MiB,
-  /** Entries that a reader looks at at once; of their bodies it holds one. */
-  pageEntries: 64,
+  /** Entries that a reader looks at at once, and bodies of them that it holds. */
+  pageEntries: 256,
+  readAhead: 8,
+  /** Records that one follower gets from memory at once. */
+  tailPage: 64,
   /** The newest records, and bytes of them, that memory keeps for followers; who is further behind reads the disk. */
   tailRecords: 1_024,
   tailBytes: 4 * MiB,

@@ -22,7 +22,7 @@ const asked = compile(Type.Object({ content: Type.String() }))
 
 type Host = Pick<RunsHost, 'trail' | 'runtime'>
 
-/** From a position on to the end as it is when that is reached. One body at a time is in memory. Throws where it cannot. */
+/** From a position on to the end as it is when that is reached. Throws where something cannot be read. */
 export async function* storedRecords(host: Host, after: number): AsyncGenerator<StoredRecord> {
   for (const part of await host.runtime.library.parts(after)) {
     try {
@@ -39,27 +39,37 @@ async function* recordsOf({ trail }: Host, { run, base }: LibraryPart, from: num
     const filter = { event_type: ['human_injection', 'checkpoint_created'], after, limit: libraryLimits.pageEntries }
     const page = unwrap(await trail.run(run).query(filter))
     if (page.partial) throw damaged(run, `${page.partial.join(', ')} cannot be read`)
-    for (const entry of page.entries) {
-      const found = placeOf(entry)
-      if (!found) continue
-      const object = await trail.run(run).object(found.object)
-      const { timestamp } = entry
-      yield { at: base + entry.seq, type: found.type, timestamp, ...contentOf(run, entry, object?.value) }
+    const places = page.entries.flatMap(placeOf)
+    for (let first = 0; first < places.length; first += libraryLimits.readAhead) {
+      const ahead = places.slice(first, first + libraryLimits.readAhead)
+      const objects = ahead.map(({ object }) => trail.run(run).object(object))
+      // What stands before one that cannot be read is read all the same.
+      void Promise.allSettled(objects)
+      for (const [index, { entry, type }] of ahead.entries()) {
+        const { seq, timestamp } = entry
+        yield { at: base + seq, type, timestamp, ...contentOf(run, entry, (await objects[index])?.value) }
+      }
     }
     after = page.cursor
     more = page.more
   }
 }
 
+interface Place {
+  readonly entry: Entry
+  readonly type: LibraryRecordType
+  readonly object: ObjectId
+}
+
 /** Which object holds the record, if an entry is one. */
-function placeOf({ event_type, body }: Entry): { type: LibraryRecordType; object: ObjectId } | undefined {
-  if (event_type === 'checkpoint_created') {
-    const { type, checkpoint_id } = body as EventBody<'checkpoint_created'>
-    return isRecordType(type) ? { type, object: checkpoint_id as ObjectId } : undefined
+function placeOf(entry: Entry): readonly Place[] {
+  if (entry.event_type === 'checkpoint_created') {
+    const { type, checkpoint_id } = entry.body as EventBody<'checkpoint_created'>
+    return isRecordType(type) ? [{ entry, type, object: checkpoint_id as ObjectId }] : []
   }
-  const { type, status, envelope_id } = body as EventBody<'human_injection'>
-  if (status !== 'delivered' || !isRecordType(type) || isMade(type)) return undefined
-  return { type, object: envelope_id as ObjectId }
+  const { type, status, envelope_id } = entry.body as EventBody<'human_injection'>
+  if (status !== 'delivered' || !isRecordType(type) || isMade(type)) return []
+  return [{ entry, type, object: envelope_id as ObjectId }]
 }
 
 function contentOf(

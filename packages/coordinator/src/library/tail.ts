@@ -39,7 +39,7 @@ export class Tail {
   /** The next records behind a position that it covers. */
   behind(after: number): readonly StoredRecord[] {
     const from = this.#records.findLastIndex(({ at }) => at <= after) + 1
-    return this.#records.slice(from, from + libraryLimits.pageEntries)
+    return this.#records.slice(from, from + libraryLimits.tailPage)
   }
 
   /** Resolves when there are more than `count` records, or one of the signals fires. */

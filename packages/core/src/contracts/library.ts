@@ -1,5 +1,5 @@
 // Library: what outlives single runs and is on record all the same: Knowledge Blocks, feedback, session forks and
-// resets, settlements (DESIGN, Runs). Its records are acts and results in the profile's library run.
+// resets, settlements. Its records are acts and results in the profile's library run (docs/decisions/0031).
 import type { Result } from '../result.ts'
 import type { Timestamp } from '../timestamp.ts'
 import type { Principal } from './principal.ts'
@@ -15,7 +15,10 @@ export const LIBRARY_RECORDS = [
 export type LibraryRecordType = (typeof LIBRARY_RECORDS)[number]
 
 export interface LibraryRecord {
-  /** Position in the library, over all runs that it has filled; strictly increasing. The cursor. */
+  /**
+   * Position in the library, over all runs that it has filled; strictly increasing, with gaps, and the same after a
+   * restart. The cursor.
+   */
   readonly at: number
   readonly type: LibraryRecordType
   /** Who did it: the id of a user of the directory, or `system`. */
@@ -27,9 +30,14 @@ export interface LibraryRecord {
 
 export interface Library {
   /**
-   * Resolves when the record is durable; records of one caller keep their order. Refusals: `invalid_argument`,
-   * `permission_denied`, and retryable `trail_unavailable`, `machine_fault`, `unavailable`. After a refusal nothing was
-   * recorded.
+   * Resolves when the record is durable. Records are in the order in which they are handed in, whoever does it, also
+   * while others are under way. `by` becomes known if it is not yet; what it may do is checked and recorded.
+   *
+   * `invalid_argument`: no type of the library, a body that is no object of plain JSON, or one of more than 1.25 MiB in
+   * canonical form. `permission_denied`: the person is not active, or was denied `inject_directive`; on record.
+   * `trail_damaged`: the library's record is not as it was written; nothing helps but restoring it. Retryable are
+   * `trail_unavailable`, `machine_fault` and `unavailable` (the node stops, or too much waits). After a refusal nothing
+   * was recorded.
    */
   append(record: {
     readonly type: LibraryRecordType
@@ -39,7 +47,9 @@ export interface Library {
 
   /**
    * Records behind a position (default: from the first), each once and in order; with `follow` also those that come,
-   * until the signal fires. Throws `trail_unavailable` or `unavailable` (retryable: continue from the last `at`).
+   * until the signal fires. A body belongs to whoever reads it. Throws `trail_unavailable` or `unavailable` (retryable:
+   * continue from the last `at`), `unavailable` also when the node stops, and `trail_damaged` where a record cannot be
+   * read; what comes before it was handed out.
    */
   read(options?: { readonly after?: number; readonly follow?: AbortSignal }): AsyncIterable<LibraryRecord>
 }

@@ -14,7 +14,7 @@ export const LIBRARY_KEY = 'library'
 /** Members of a root's context that mark a run as the runtime's own. */
 export const STANDING_KEYS = [HOUSE_KEY, LIBRARY_KEY] as const
 
-interface Previous {
+export interface Previous {
   readonly run: RunId
   readonly seq: number
   readonly hash: string | null
@@ -41,6 +41,8 @@ export interface StandingKind {
   readonly carried: (previous: Previous | null) => Promise<object>
   /** Brings a run whose root is active to where it takes commands; done again at each opening. */
   readonly prepare?: (run: RunId) => Promise<Result<void>>
+  /** What a run that is founded although none is unfinished comes after; nothing by default. */
+  readonly last?: () => Promise<Previous | null>
 }
 
 export class StandingRun {
@@ -76,7 +78,7 @@ export class StandingRun {
     // A crash between founding the successor and closing the old one leaves two.
     const [current] = found.filter(({ run }) => !found.some(other => other.previous === run))
     if (!current) {
-      const run = unwrap(await establish(host, kind, null))
+      const run = unwrap(await establish(host, kind, (await kind.last?.()) ?? null))
       unwrap(await settle(host, kind, run))
       return new StandingRun(host, kind, run, limit, 0)
     }

@@ -1,8 +1,9 @@
 // The library run in the kernel: whole records whatever fails, one library whatever crashes, nobody's to direct.
 import { type ObjectId, type Result, type RunId, unwrap, type WorkspaceId } from '@parley/core'
+import type { RunTrail } from '@parley/trail'
 import { CAPABILITIES, type EventBody } from '@parley/trail/events'
 import { edited, seededRandom, tamper } from '@parley/trail/testing'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
 import { type Fixture, type FixtureOptions, fixture, refused } from '../testing/fixture.ts'
 import { person } from '../testing/people.ts'
@@ -283,12 +284,53 @@ test('a library that is damaged keeps neither the node nor other runs from worki
   unwrap(await f.runtime.users.accept({ user: 'v', method: 'password' }))
 })
 
-test('a library whose newest run is gone is not replaced by an empty one', async () => {
+test('a library that the machine keeps from being read is neither replaced nor driven, and goes on once it can be read', async () => {
+  const f = await withUsers()
+  const first = unwrap(await file(f, 1, 'u'))
+  const library = await current(f)
+  const readable = Object.getPrototypeOf(f.trail.run(library)) as { replay: RunTrail['replay'] }
+  const { replay } = readable
+  onTestFinished(() => {
+    readable.replay = replay
+  })
+  readable.replay = function (this: RunTrail, ...options) {
+    if (this.id === library)
+      throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO', errno: -5, syscall: 'read' })
+    return replay.apply(this, options)
+  }
+  await f.reopen()
+  expect(f.runtime.active).toEqual([f.run.id])
+  expect(refused(await file(f, 2, 'u'))).toBe('trail_unavailable')
+  await expect(f.runtime.library.parts(0)).rejects.toMatchObject({ code: 'trail_unavailable', retryable: true })
+  readable.replay = replay
+  const second = unwrap(await file(f, 2, 'u'))
+  expect(await records(f)).toEqual([
+    [first.at, 1, 'u'],
+    [second.at, 2, 'u'],
+  ])
+  expect(await current(f)).toBe(library)
+  expect(f.runtime.active).toEqual([f.run.id])
+})
+
+test('a library whose newest run is gone, as after a restore, goes on behind what is left and gives no position twice', async () => {
   const profile = temporaryProfile()
   const f = await withUsers({ profile, libraryEntries: 30 })
-  for (let n = 0; n < 8; n++) unwrap(await file(f, n, 'u'))
-  const newest = await current(f)
+  const filed: FiledRecord[] = []
+  for (let n = 0; n < 10; n++) filed.push(unwrap(await file(f, n, 'u')))
+  const before = await records(f)
+  const parts = await f.runtime.library.parts(0)
+  const newest = parts.at(-1)!
   f.clock.advance(1000)
-  await f.reopen(() => tamper(profile, all => all.filter(({ run }) => run !== newest), { removeHeads: true }))
-  expect(refused(await file(f, 8, 'u'))).toBe('trail_damaged')
+  await f.reopen(() => tamper(profile, all => all.filter(({ run }) => run !== newest.run), { removeHeads: true }))
+  const left = before.filter(([at]) => at <= newest.base)
+  expect(left.length).toBeGreaterThan(0)
+  expect(left.length).toBeLessThan(before.length)
+  expect(await records(f)).toEqual(left)
+  const next = unwrap(await file(f, 10, 'u'))
+  expect(next.at).toBeGreaterThan(filed.at(-1)!.at)
+  expect(await records(f)).toEqual([...left, [next.at, 10, 'u']])
+  const now = await f.runtime.library.parts(0)
+  expect(now.slice(0, -1)).toEqual(parts.slice(0, -1))
+  await f.reopen()
+  expect(await f.runtime.library.parts(0)).toEqual(now)
 })

@@ -13,8 +13,8 @@ import {
 } from '@parley/core'
 import type { RunTrail, Trail } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
-import { LIBRARY_KEY, type StandingHost, type StandingKind, StandingRun } from '../house/standing-run.ts'
-import { kernelDefaults } from '../limits.ts'
+import { LIBRARY_KEY, type Previous, type StandingHost, type StandingKind, StandingRun } from '../house/standing-run.ts'
+import { kernelDefaults, kernelLimits } from '../limits.ts'
 import { rootOf } from '../run/run.ts'
 import { LIBRARY_ROLE, parleyTaxonomy } from '../taxonomy/parley.ts'
 import type { Created } from '../workspace/create.ts'
@@ -52,6 +52,8 @@ export class LibraryRun {
   readonly #kind: StandingKind
   #unfinished: readonly RunId[]
   #standing: StandingRun | undefined
+  /** It was looked for among all runs, and nobody else founds one. */
+  #none = false
   #opening: Promise<Result<StandingRun | undefined>> | undefined
   /** A root's context never changes. One of each of its runs, of which there are few. */
   readonly #contexts = new Map<RunId, LibraryContext>()
@@ -63,8 +65,9 @@ export class LibraryRun {
     this.#kind = {
       key: LIBRARY_KEY,
       taxonomy: parleyTaxonomy,
-      carried: async previous => ({ base: previous ? (await this.#context(previous.run)).base + previous.seq : 0 }),
+      carried: async previous => ({ base: await this.#base(previous) }),
       prepare: run => this.#prepare(run),
+      last: () => this.#last(),
     }
   }
 
@@ -131,10 +134,8 @@ export class LibraryRun {
   async #find(found: boolean): Promise<Result<StandingRun | undefined>> {
     const refused = await this.#bringBack()
     if (refused) return err(refused)
-    if (this.#unfinished.length === 0) {
-      if (!found) return ok(undefined)
-      await this.#requireNone()
-    }
+    this.#none ||= this.#unfinished.length === 0 && !(await this.#last())
+    if (this.#none && !found) return ok(undefined)
     this.#standing = await StandingRun.open(this.#host, this.#kind, this.#unfinished, this.#limit)
     this.#unfinished = []
     return ok(this.#standing)
@@ -146,7 +147,6 @@ export class LibraryRun {
     for (const [id, error] of away) {
       const mark = await markOf(trail(id))
       if (mark === 'other') continue
-      if (mark === 'library') this.#host.own(id)
       const opened = await this.#host.open(id)
       if (!opened.ok) return error
       if (!(await this.#host.read(id, state => state.library))) continue
@@ -161,12 +161,22 @@ export class LibraryRun {
     return undefined
   }
 
-  /** Throws where there was a library whose newest run is gone: an empty one must not take its place. */
-  async #requireNone(): Promise<void> {
-    const { store } = this.#host
+  /**
+   * Where a trail was restored from its cold tier, the newest run of its library is lost: it had not ended. The library
+   * goes on behind the last one that is left, far enough to give out no position twice.
+   */
+  async #last(): Promise<Previous | null> {
+    const { store, trail } = this.#host
     const own = (await store.runs()).filter(({ imported }) => !imported).map(({ run }) => run)
-    for (const { run, context } of await store.starts(own))
-      if (isLibrary(context)) throw damaged(`there is an old run of it, ${run}, and none that follows it`)
+    const ended = (await store.starts(own)).filter(({ context }) => isLibrary(context))
+    const [last] = ended.toSorted((one, other) => baseOf(other.context) - baseOf(one.context))
+    return last ? { run: last.run, ...(await trail(last.run).head()) } : null
+  }
+
+  async #base(previous: Previous | null): Promise<number> {
+    if (!previous) return 0
+    const { base } = await this.#context(previous.run)
+    return base + previous.seq + (this.#standing ? 0 : kernelLimits.lostLibrary)
   }
 
   /** Its worker makes the results, at work as long as the run. */
@@ -197,12 +207,17 @@ export function isLibrary(context: unknown): boolean {
   return (context as { readonly library?: unknown } | null | undefined)?.[LIBRARY_KEY] === true
 }
 
+function baseOf(context: unknown): number {
+  return (context as Partial<LibraryContext>).base ?? 0
+}
+
 function damaged(what: string, cause?: ParleyError): ParleyError {
   const message = `The library takes and shows nothing: ${what.replace(/\.$/, '')}. Verify the trail, and restore it from a backup.`
   return new ParleyError('trail_damaged', message, { ...(cause && { details: cause.details, cause }) })
 }
 
-async function markOf(trail: RunTrail): Promise<'library' | 'other' | 'unknown'> {
+/** What the beginning of a run says, where that can be read. */
+export async function markOf(trail: RunTrail): Promise<'library' | 'other' | 'unknown'> {
   try {
     const page = await trail.query({ limit: 1 })
     const [first] = page.ok ? page.value.entries : []

@@ -2,7 +2,7 @@
 import type { ParleyError, Result, RunId } from '@parley/core'
 import { House } from '../house/house.ts'
 import type { StandingHost } from '../house/standing-run.ts'
-import { LibraryRun } from '../library/library.ts'
+import { LibraryRun, markOf } from '../library/library.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
 import type { Run } from '../run/run.ts'
 import type { RunDraft } from '../run/start.ts'
@@ -61,6 +61,7 @@ export class OwnRuns {
   async openLibrary(found: readonly RunId[]): Promise<void> {
     const { trail: store, libraryEntries = kernelLimits.libraryEntries } = this.#host.options
     const { halted, away } = this.#host
+    for (const run of away.keys()) if ((await markOf(this.#host.trail(run))) === 'library') this.add(run)
     // What recovery has halted is not among them any more.
     const unfinished = found.filter(run => this.#host.isAtWork(run))
     const host = { ...this.#standing(), store, halted, away, own: (run: RunId) => this.add(run) }
