@@ -1,5 +1,5 @@
-// What carrying out an artifact takes (ALX-HTTP-08): the steps of a procedure on the team of the domain, or, where there
-// is no team, nothing but its content. Looks and changes nothing.
+// What carrying out an artifact takes (ALX-HTTP-08): the steps of a procedure on the team of the domain, or, where
+// there is no team, nothing but its content. Looks and changes nothing.
 import type { SolveArtifact } from '@alx/protocol'
 import { ok, type Principal, type Result, refuse } from '@parley/core'
 import { fitProcedure, parseProcedure, type TeamOutline } from '../kb/procedure.ts'

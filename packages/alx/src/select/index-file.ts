@@ -1,6 +1,6 @@
 // The full-text index of Knowledge Blocks: SQLite tables in a file that may be deleted at any time, since all of it
-// comes from the library. Runs on a thread of its own, since among 100,000 blocks of 80 words a search for 3 words takes
-// 30 ms, one for 16 words 0.3 s, for the most common ones up to 1.5 s (measured on two shared cores).
+// comes from the library. Runs on a thread of its own, since among 100,000 blocks of 80 words a search for 3 words
+// takes 30 ms, one for 16 words 0.3 s, for the most common ones up to 1.5 s (measured on two shared cores).
 import { chmodSync, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { enclosingDomains, plainDomain } from './domains.ts'

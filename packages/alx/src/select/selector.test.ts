@@ -189,11 +189,11 @@ test('the index can be deleted or broken at any time: it is made again from the 
     await again.knowledge.close()
   }
   // The index of another library, which has as many records.
-  const other = new MemoryLibrary(clock)
   clock.advance(1000)
-  for (const { body } of library.records) other.put({ type: 'session.reset', by: 'U', body })
-  const stranger = await openKnowledge({ library: other, clock, folder })
-  const another = await add(stranger, factual('another backup'))
+  const other = await openKnowledge({ library: new MemoryLibrary(clock), clock })
+  const another = await add(other, factual('another backup'))
+  await add(other, factual('yet another', { tier: 'restricted' }), V)
+  const stranger = await openKnowledge({ library: other.library, clock, folder })
   expect(await found(stranger)).toEqual([another])
 })
 
