@@ -21,6 +21,7 @@ import {
   type RunPort,
   type RunRequest,
   refuse,
+  SystemIds,
   unwrap,
 } from '@parley/core'
 import { openTrail, type Trail } from '@parley/trail'
@@ -28,6 +29,8 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
 import { alxPlugin } from '../http/plugin.ts'
 import { ALX_SCOPES, type Authenticate } from '../http/scopes.ts'
+import { Knowledge } from '../kb/knowledge.ts'
+import type { TeamOutline } from '../kb/procedure.ts'
 import type { ArtifactCandidate, ExecutionPlan, PlannedStep, SelectionRequest } from '../ports.ts'
 import { readSolveFacts, type SolveFacts, type StoredStep } from '../run/facts.ts'
 import { AlxServer } from '../server/alx-server.ts'
@@ -53,6 +56,8 @@ export interface FixtureOptions {
   /** More of the team file. */
   readonly team?: string
   readonly wrap?: (port: RunPort) => RunPort
+  /** Real blocks, selection and planning; the team of a domain. */
+  readonly teamOf?: (domain: string) => TeamOutline | undefined
 }
 
 export interface Reply<T = Record<string, unknown>> {
@@ -81,6 +86,7 @@ export class AlxFixture {
   coordinator!: Coordinator
   trail!: Trail
   server!: AlxServer
+  blocks: Knowledge | undefined
   #http!: FastifyInstance
   readonly #folder = mkdtempSync(join(tmpdir(), 'parley-alx-'))
   readonly #options: FixtureOptions
@@ -115,19 +121,28 @@ export class AlxFixture {
     })
     for (const { id } of [U, V]) unwrap(await this.coordinator.users.accept(user(id, ['owner']), 'test'))
     const { coordinator, trail } = this
+    const { teamOf } = this.#options
+    const indexFile = join(this.#folder, 'alx.index.db')
+    this.blocks =
+      teamOf &&
+      (await Knowledge.open({
+        ...{ library: coordinator.library, clock, ids: new SystemIds(), indexFile },
+        minConfidence: 0.35,
+        teamOf,
+      }))
     const setup = async (request: RunRequest) => this.#setup(request)
     const port = coordinatorRunPort({ coordinator, trail, setup, costUnknown: () => false })
     this.server = new AlxServer({
       runs: this.#options.wrap?.(port) ?? port,
       library: coordinator.library,
-      selector: {
+      selector: this.blocks?.selector ?? {
         select: async request => {
           this.selections.push(request)
           return typeof this.candidates === 'function' ? this.candidates() : this.candidates
         },
       },
-      executor: { plan: async () => ok(this.plan) },
-      knowledge: this.knowledge,
+      executor: this.blocks?.executor ?? { plan: async () => ok(this.plan) },
+      knowledge: this.blocks ?? this.knowledge,
       self,
       log,
       clock,
@@ -143,6 +158,7 @@ export class AlxFixture {
 
   async stop(): Promise<void> {
     await this.#http.close()
+    await this.blocks?.close()
     await this.coordinator.close()
     await this.trail.close()
   }

@@ -15,7 +15,7 @@ import {
   type StoredRun,
   unwrap,
 } from '@parley/core'
-import { type Entry, RUNTIME, type Trail } from '@parley/trail'
+import type { FollowedEntry, Trail } from '@parley/trail'
 import { type EventBody, isTerminal } from '@parley/trail/events'
 import type { Coordination, RunSetup } from '../contract.ts'
 import { given } from '../given.ts'
@@ -112,7 +112,7 @@ async function* watch(
   const off = coordinator.listeners.listen(run, ({ kind, event }) => {
     if (kind === 'work' && event.type === 'text') spoken.push(event)
   })
-  const pages = trail.run(run).watch({ after }, RUNTIME, quiet)
+  const pages = trail.run(run).follow(after, quiet)
   const nextPage = () => {
     const next = pages.next()
     // Whoever waits for it hears of a failure; until then it is nobody's.
@@ -127,7 +127,7 @@ async function* watch(
       if (signal?.aborted) return
       if (coordinator.stopping.aborted) throw stopping(last.cursor)
       if (page?.done) return
-      const entries: readonly Entry[] = page?.value.entries ?? []
+      const entries: readonly FollowedEntry[] = page?.value.entries ?? []
       last = { events: entries.map(eventOf), cursor: entries.at(-1)?.seq ?? last.cursor }
       if (entries.some(entry => isEnd(entry, root))) break
       const text = spoken.take()
@@ -156,13 +156,13 @@ async function endedBefore(trail: Pick<Trail, 'run'>, run: RunId, root: string, 
   return entry !== undefined && entry.seq <= after && isEnd(entry, root)
 }
 
-function isEnd({ event_type, body }: Entry, root: string): boolean {
+function isEnd({ event_type, body }: FollowedEntry, root: string): boolean {
   if (event_type !== 'workspace_state_changed') return false
   const { workspace_id, to_state } = body as EventBody<'workspace_state_changed'>
   return workspace_id === root && isTerminal(to_state)
 }
 
-function eventOf({ seq, id, timestamp, event_type, body }: Entry): RunEntry {
+function eventOf({ seq, id, timestamp, event_type, body }: FollowedEntry): RunEntry {
   return { seq, id, timestamp, type: event_type, body: body as RunEntry['body'] }
 }
 

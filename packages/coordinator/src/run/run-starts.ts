@@ -194,7 +194,7 @@ export class RunStarts {
     const wish = { user: facts.principal, mail: intentMail(facts.intent) }
     const started = await runtime.start({ owner: owner.id, highway, context: { ...facts } }, run, wish)
     if (started.ok) {
-      await this.#told.records.begun(run)
+      await this.#told.records.begun(run, facts)
       return started
     }
     // It may have begun all the same: nobody was told so, and nobody shall find it at work.

@@ -15,6 +15,7 @@ import {
 import type {
   Aggregated,
   Entry,
+  FollowedPage,
   ProposedEntry,
   QueryPage,
   RunTrail,
@@ -268,6 +269,16 @@ export class RunHandle {
 
   watch(filter: TrailFilter & { readonly after?: number } = {}, signal?: AbortSignal): AsyncGenerator<QueryPage> {
     return this.#host.trail(this.id).watch(filter, { kind: 'runtime' }, signal)
+  }
+
+  /** The same of all entries, without their places in the chain: of a run at work they need not be looked up. */
+  follow(after: number, signal?: AbortSignal): AsyncGenerator<FollowedPage> {
+    return this.#host.trail(this.id).follow(after, signal)
+  }
+
+  /** A small object that became durable a moment ago, as it was recorded. */
+  recent(id: ObjectId): TrailObject | undefined {
+    return this.#host.trail(this.id).recent.object(id)
   }
 
   async entries(): Promise<readonly Entry[]> {
