@@ -115,8 +115,7 @@ export class RunViews {
 
   /** Throws where the run is damaged. */
   async project(run: RunId, see?: (object: TrailObject) => void): Promise<RunProjection> {
-    const { trail: all, isActive } = this.#host
-    const trail = all.run(run)
+    const trail = this.#host.trail.readable(run)
     const projection = new RunProjection()
     const objects = new Map<string, unknown>()
     for await (const record of trail.replay({ sound: true })) {
@@ -127,8 +126,6 @@ export class RunViews {
         see?.(record)
       }
     }
-    // Nothing of a run that is not at work stays in memory.
-    if (!isActive(run)) await all.release(run)
     return projection
   }
 }

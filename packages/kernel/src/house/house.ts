@@ -1,7 +1,7 @@
 // The house run of a profile: the node coordinates it, users live in it, and what belongs to no live run is recorded in
 // it. At a size limit a successor takes over, with the old head and the users in its context.
 import { invariant, type ObjectId, ok, type Result, type RunId, unwrap } from '@parley/core'
-import type { ProposedEntry, RunTrail } from '@parley/trail'
+import type { ProposedEntry, ReadableRun } from '@parley/trail'
 import type { Command } from '../command.ts'
 import type { Run } from '../run/run.ts'
 import type { RunDraft } from '../run/start.ts'
@@ -23,7 +23,7 @@ interface HouseHost {
   open(run: RunId): Promise<Result<RunHandle>>
   submit<T>(run: RunId, command: Command): Promise<Result<T>>
   read<T>(run: RunId, reader: (state: Run) => T): Promise<T>
-  trail(run: RunId): RunTrail
+  trail(run: RunId): ReadableRun
 }
 
 export class House {
@@ -65,8 +65,8 @@ export class House {
     return this.#run
   }
 
-  async trails(): Promise<readonly RunTrail[]> {
-    const trails: RunTrail[] = []
+  async trails(): Promise<readonly ReadableRun[]> {
+    const trails: ReadableRun[] = []
     for (let run: RunId | undefined = this.#run; run !== undefined; ) {
       trails.push(this.#host.trail(run))
       run = (await houseContext(this.#host, run))?.previous?.run
