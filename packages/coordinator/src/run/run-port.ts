@@ -23,7 +23,7 @@ import { SpokenText } from '../turn/spoken-text.ts'
 
 interface RunPortOptions {
   readonly coordinator: Pick<Coordination, 'start' | 'records' | 'interventions' | 'listeners' | 'gates' | 'stopping'>
-  readonly trail: Pick<Trail, 'run'>
+  readonly trail: Pick<Trail, 'readable'>
   /** How a request is carried out here. Refuses with the codes of `RunPort.start`. */
   readonly setup: (request: RunRequest) => Promise<Result<RunSetup>>
   /** Whether a turn of the run was cut off before its agent said what it cost. Asked when the run is over. */
@@ -77,7 +77,7 @@ async function visible({ coordinator }: RunPortOptions, run: RunId, principal: P
 async function storedHead(options: RunPortOptions, run: RunId, principal: Principal): ReturnType<RunPort['stored']> {
   const stored = await visible(options, run, principal)
   if (!stored.ok) return stored
-  const { seq } = await options.trail.run(run).head()
+  const { seq } = await options.trail.readable(run).head()
   return ok({ ...stored.value, head: seq })
 }
 
@@ -112,7 +112,7 @@ async function* watch(
   const off = coordinator.listeners.listen(run, ({ kind, event }) => {
     if (kind === 'work' && event.type === 'text') spoken.push(event)
   })
-  const pages = trail.run(run).follow(after, quiet)
+  const pages = trail.readable(run).follow(after, quiet)
   const nextPage = () => {
     const next = pages.next()
     // Whoever waits for it hears of a failure; until then it is nobody's.
@@ -149,10 +149,10 @@ async function* watch(
 }
 
 /** Whether the end of the run lies where a watcher has been already. */
-async function endedBefore(trail: Pick<Trail, 'run'>, run: RunId, root: string, after: number): Promise<boolean> {
+async function endedBefore(trail: Pick<Trail, 'readable'>, run: RunId, root: string, after: number): Promise<boolean> {
   if (after === 0) return false
   const last = { event_type: 'workspace_state_changed', body: { workspace_id: root } }
-  const [entry] = unwrap(await trail.run(run).query({ ...last, order: 'descending', limit: 1 })).entries
+  const [entry] = unwrap(await trail.readable(run).query({ ...last, order: 'descending', limit: 1 })).entries
   return entry !== undefined && entry.seq <= after && isEnd(entry, root)
 }
 

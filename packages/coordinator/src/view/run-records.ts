@@ -111,7 +111,7 @@ export class RunRecords {
 
   /** Of a run that has just begun. */
   begun(run: RunId, facts: RunFacts): Promise<void> {
-    const first = this.#host.trail.run(run).recent.after(0)?.[0]
+    const first = this.#host.trail.readable(run).recent.after(0)?.[0]
     if (first) this.#starts.note(run, first, facts)
     return this.#marked.note(run)
   }
@@ -155,13 +155,8 @@ export class RunRecords {
   }
 
   #load(run: RunId): Load {
-    const { trail, isActive } = this.#host
-    return async id => {
-      const object = await trail.run(run).object(id)
-      // Nothing of a run that is not at work stays in memory.
-      if (!isActive(run)) await trail.release(run)
-      return object?.value
-    }
+    const trail = this.#host.trail.readable(run)
+    return async id => (await trail.object(id))?.value
   }
 }
 

@@ -5,14 +5,14 @@ import type { Entry } from '../entry.ts'
 import { trailLimits } from '../limits.ts'
 import type { ScriptedRun } from '../testing/scripted-run.ts'
 import { memoryTrail } from '../testing/steps.ts'
-import type { FollowedEntry } from './recent-records.ts'
+import { type FollowedEntry, RecentRecords } from './recent-records.ts'
 
 async function opened() {
-  const { trail, start } = await memoryTrail()
+  const { trail, disks, start } = await memoryTrail()
   onTestFinished(() => trail.close())
   const script = await start()
   await script.workspace()
-  return { trail, script }
+  return { trail, disks, script }
 }
 
 const drafts = (script: ScriptedRun) => script.drafts([script.entry('recovery_completed', null, 'protocol')])
@@ -65,4 +65,82 @@ test('only small objects are kept, and not many', async () => {
   for (let index = 0; index < trailLimits.followedObjects; index++) await add(`obj_${index}`, index)
   expect(script.run.recent.object('obj_small' as never)).toBeUndefined()
   expect(script.run.recent.object('obj_7' as never)).toMatchObject({ value: 7 })
+})
+
+test('what another object has appended in between is not taken for what is here', () => {
+  const recent = new RecentRecords()
+  const entry = (id: string) => ({ id }) as never
+  recent.add([entry('1'), entry('2')], 1, [])
+  recent.add([entry('5')], 5, [])
+  expect(recent.after(1)).toBeUndefined()
+  expect(recent.after(4)?.map(({ id, seq }) => [id, seq])).toEqual([['5', 5]])
+})
+
+test('who only asks keeps nothing of a run in memory, and gets what its writer has', async () => {
+  const { trail, script } = await opened()
+  const id = script.run.id
+  expect(trail.readable(id)).toBe(script.run)
+  await trail.release(id)
+  const asked = trail.readable(id)
+  expect(unwrap(await asked.since(0)).entries.length).toBeGreaterThan(0)
+  expect(trail.readable(id)).not.toBe(asked)
+  // It hears of what comes later all the same.
+  const stop = new AbortController()
+  const next = asked.follow(unwrap(await asked.since(0)).cursor, stop.signal).next()
+  unwrap(await trail.run(id).append({ entries: drafts(script) }))
+  expect((await next).value?.entries).toHaveLength(1)
+  expect(trail.readable(id)).toBe(trail.run(id))
+})
+
+test('a run that was opened again while two released it stays the one that is written', async () => {
+  const { trail, script } = await opened()
+  const id = script.run.id
+  for (let turns = 0; turns < 3; turns++) {
+    trail.run(id)
+    const again = trail.release(id).then(() => trail.run(id))
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve()
+    await trail.release(id)
+    expect(trail.run(id)).toBe(await again)
+  }
+})
+
+test('a batch that fails is told to nobody', async () => {
+  const { script } = await opened()
+  const { seq } = await script.run.head()
+  const told = unwrap(await script.run.since(0)).cursor
+  const [first] = drafts(script)
+  const refused = await script.run.append({ entries: [first!, first!] })
+  expect(refused.ok).toBe(false)
+  expect([unwrap(await script.run.since(0)).cursor, (await script.run.head()).seq]).toEqual([told, seq])
+  unwrap(await script.append(script.entry('recovery_completed', null, 'protocol')))
+  expect(unwrap(await script.run.since(told)).entries.map(each => each.seq)).toEqual([seq + 1])
+})
+
+test('what the disk refuses is told to no follower; two of them, one of which is slow, hear of all that follows', async () => {
+  const { trail, disks, script } = await opened()
+  const { seq } = await script.run.head()
+  const stop = new AbortController()
+  const heard: number[] = []
+  const following = (async () => {
+    for await (const { entries } of script.run.follow(seq, stop.signal)) heard.push(...entries.map(each => each.seq))
+  })()
+  const slow = script.run.follow(seq, stop.signal)
+  disks.trail.fail('write', { times: Number.POSITIVE_INFINITY, code: 'EIO' })
+  const draft = drafts(script)
+  expect(await script.run.append({ entries: draft })).toMatchObject({ ok: false })
+  expect([heard, unwrap(await script.run.since(seq)).entries, script.run.recent.newest]).toEqual([[], [], seq])
+  disks.trail.mend()
+  const until = seq + 2 * trailLimits.followedEntries
+  for (let count = seq; count < until; count++)
+    unwrap(await trail.run(script.run.id).append({ entries: drafts(script) }))
+  const late: number[] = []
+  for await (const { entries } of slow) {
+    late.push(...entries.map(each => each.seq))
+    if (late.at(-1) === until) break
+  }
+  await expect.poll(() => heard.at(-1)).toBe(until)
+  stop.abort()
+  await following
+  const all = Array.from({ length: until - seq }, (_, index) => seq + 1 + index)
+  expect([heard, late]).toEqual([all, all])
 })

@@ -34,6 +34,8 @@ export class RecentRecords {
       if (this.#objects.size <= trailLimits.followedObjects) break
       this.#objects.delete(id)
     }
+    // What another object has appended in between is not here.
+    if (first !== this.newest + 1) this.#entries = []
     this.#entries.push(...entries.map((entry, index) => ({ ...entry, seq: first + index })))
     const over = this.#entries.length - trailLimits.followedEntries
     if (over > 0) this.#entries = this.#entries.slice(over)

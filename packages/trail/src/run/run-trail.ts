@@ -58,6 +58,9 @@ export interface FollowedPage {
   readonly more: boolean
 }
 
+/** A run for those who ask and do not write. */
+export type ReadableRun = Omit<RunTrail, 'append' | 'appendEach' | 'release' | 'resume' | 'state'>
+
 interface Pending {
   readonly mark: ChainMark
   readonly batch: Batch

@@ -18,7 +18,7 @@ import type {
   FollowedPage,
   ProposedEntry,
   QueryPage,
-  RunTrail,
+  ReadableRun,
   TrailAggregate,
   TrailFilter,
   TrailObject,
@@ -51,7 +51,7 @@ export interface RunHost {
   read<T>(run: RunId, reader: (state: Run) => T): Promise<T>
   now(): Ticks
   subscribe(run: RunId, listener: (notice: Notice) => void): () => void
-  trail(run: RunId): RunTrail
+  trail(run: RunId): ReadableRun
   /** Hands an agent to whoever runs it; throws if that fails (W-WS-06 step 5). */
   bindAgent(agent: AgentHandle): void | Promise<void>
   /** Who speaks for the workspace now (W-SEC-03); undefined where the run is not at work. */
@@ -63,7 +63,7 @@ export interface RunHost {
   agentKeys(run: RunId, workspace: WorkspaceId): AgentKeys | undefined
   /** Who is known; undefined where everybody who is let in may do everything. */
   readonly directory: UserDirectory | undefined
-  houses(): Promise<readonly RunTrail[]>
+  houses(): Promise<readonly ReadableRun[]>
   readonly reads: Pick<RecordedReads, 'record' | 'query' | 'aggregate'>
 }
 
