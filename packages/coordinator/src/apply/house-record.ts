@@ -12,6 +12,7 @@ import {
   unwrap,
 } from '@parley/core'
 import type { EnvelopeRecord, Runtime } from '@parley/kernel'
+import { emptyInbox } from '../ask.ts'
 import { coordinatorLimits } from '../limits.ts'
 
 const Text = Type.String({ minLength: 1 })
@@ -91,6 +92,8 @@ export class HouseRecords {
     for (let tried = 1; ; tried++) {
       const { run } = house
       const to = await house.read(state => state.root!.id)
+      // Nobody else takes the mail of the house, and an inbox that is full takes no more.
+      await emptyInbox({ consume: () => house.submit({ type: 'consume', caller: to }) })
       const payload = { format: 'json', content: JSON.stringify(said) } as const
       const sent = await this.#runtime.user(by).inject(run, { to, type: 'directive', payload })
       // The house was succeeded meanwhile.
