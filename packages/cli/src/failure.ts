@@ -209,7 +209,7 @@ function listed({ code, details }: Failure): readonly string[] {
   const ids = texts(details.runs ?? details.gates)
   const about = texts(details.questions)
   const short = shortIds(ids)
-  return ids.map((id, index) => [short(id), about[index] ?? ''].map(oneLine).join('  ').trimEnd())
+  return ids.map((id, index) => [short(id), withShortIds(about[index] ?? '')].map(oneLine).join('  ').trimEnd())
 }
 
 function texts(value: unknown): readonly string[] {

@@ -199,6 +199,11 @@ test('ids in messages are as short as in lists, but for what was typed', async (
   expect((await parley(['show', 'x'], { node })).err).toContain(`There is no run_aaaaaa, and '${run}' was typed.`)
   const json = await parley(['show', 'x', '--json'], { node })
   expect(json.err).toContain(`There is no ${run},`)
+  const details = { gates: ['gate_01m7aaaaaaaaaaaaaaaaaaaaab'], questions: [`May it start? (${run}: Tidy)`] }
+  const several = fakeNode({ '/gates/find': new CallError('ambiguous', 'Two things wait.', { details }) })
+  expect((await parley(['approve'], { node: several })).err).toContain(
+    '  gate_aaaaab  May it start? (run_aaaaaa: Tidy)\n',
+  )
 })
 
 test('show and runs tell work from waiting, up to now', async () => {
