@@ -1,6 +1,6 @@
 // What goes wrong, for people (what happened, why, what to do next) and for programs (code, message, details).
 import { CallError } from '@parley/call'
-import { asParleyError, ParleyError, shortIds } from '@parley/core'
+import { asParleyError, ParleyError, shortId, shortIds } from '@parley/core'
 import { EXIT, type ExitCode, exitCodeOf } from './exit.ts'
 import { everyField } from './guide.ts'
 import type { Paint } from './render/paint.ts'
@@ -179,7 +179,7 @@ export function failureLines(
   width: number = Number.POSITIVE_INFINITY,
 ): readonly string[] {
   const places = failure.excerpt ? lines(failure.excerpt) : problemLines(failure.details.problems)
-  const [what = failure.code, ...rest] = lines(places.length > 0 ? headOf(failure) : failure.message)
+  const [what = failure.code, ...rest] = lines(withShortIds(places.length > 0 ? headOf(failure) : failure.message))
   const said = [...rest, ...places, ...listed(failure)].map(line => `  ${line}`.trimEnd())
   return [
     ...hanging(`${paint('bad', 'parley:')} `, what, width, true),
@@ -193,6 +193,11 @@ export function failureLines(
   ]
 }
 
+/** As lists show them. What stands in quotes was typed so. */
+function withShortIds(message: string): string {
+  return message.replaceAll(/(?<!['\w/])(run|gate|sig)_[0-9a-z]{26}\b(?!\/)/g, id => shortId(id))
+}
+
 /** The message of an error with places tells the first of them, which is listed below with the others. */
 function headOf({ message }: Failure): string {
   return /^.{0,300}? cannot be used\.(?= )/.exec(message)?.[0] ?? message
@@ -204,7 +209,7 @@ function listed({ code, details }: Failure): readonly string[] {
   const ids = texts(details.runs ?? details.gates)
   const about = texts(details.questions)
   const short = shortIds(ids)
-  return ids.map((id, index) => [short(id), about[index] ?? ''].map(oneLine).join('  ').trimEnd())
+  return ids.map((id, index) => [short(id), withShortIds(about[index] ?? '')].map(oneLine).join('  ').trimEnd())
 }
 
 function texts(value: unknown): readonly string[] {

@@ -55,6 +55,7 @@ scan: Scan the house
   check    npm test
   review   by critic (preset claude, model strict): Is it clean?
   or       second (preset codex)
+  command  codex exec --json --sandbox workspace-write --skip-git-repo-check -
   or       helper (tidy)
   limits   2 attempts at most, 5m00s a turn
 `)
@@ -63,6 +64,33 @@ scan: Scan the house
     cwd: folder,
   })
   expect(waits.err).toContain("runs     sh -c 'rm -r dust'")
+})
+
+test('the details of one agent alone say what it runs, as the node knows it', async () => {
+  const agents = [{ name: 'writer', runs: 'preset claude', facts: [{ label: 'command', text: 'claude -p --verbose' }] }]
+  const { api } = node(following([waiting], [done]), { '/solve/start': { run: waiting.run, warnings: [], agents } })
+  const terminal = new FakeTerminal({ interactive: true, keys: ['d', 'y'] })
+  await solve({ node: api, terminal })
+  const seen = terminal.output.replaceAll('\u001b[K', '')
+  expect(seen).toContain('  agent    writer\n  runs     preset claude\n  command  claude -p --verbose\n  limits ')
+})
+
+test('a warning about a line of the team file names the file', async () => {
+  const folder = tempFolder()
+  writeFileSync(join(folder, 'parley.yaml'), 'version: 1\nname: t\nagents: { a: { command: [x] } }\n')
+  const warned = { run: waiting.run, warnings: ['line 3: No task uses b.', 'concurrency is 8'], agents: [] }
+  const { api } = node(following([done]), { '/solve/start': warned })
+  const { err } = await parley(['solve', 'x', '--yes'], { node: api, cwd: folder })
+  expect(err).toBe('warning: parley.yaml: line 3: No task uses b.\nwarning: concurrency is 8\n')
+})
+
+test('one line too many is shown: to say so would take its place', async () => {
+  const text = Array.from({ length: 41 }, (_, index) => `Line ${index} of the answer`).join('\n')
+  const answered = runView({ ...done, tasks: [{ ...done.tasks[0]!, steps: [stepView({ text })] }] })
+  const terminal = new FakeTerminal({ interactive: true })
+  const { out } = await solve({ node: node(following([answered])).api, terminal }, '--yes')
+  expect(out).toContain('Line 40 of the answer')
+  expect(out).not.toContain('more line')
 })
 
 test('what the team has to say is printed at the end: one answer whole', async () => {

@@ -75,10 +75,18 @@ function sentBack(task: ProjectedTask | undefined, projection: RunProjection): s
   return before && `attempt ${task!.attempts.length - 1} was sent back: ${failureText(before, projection)}`
 }
 
+/** A gate was open for it when it ended. */
+function wasGated({ highway }: RunProjection, { id }: ProjectedTask): boolean {
+  const types = ['task_approval', 'workspace_create', 'envelope_delivery'] as const
+  return types.some(type => highway.ended(type, id)?.actor === 'protocol')
+}
+
 function cancelNote(task: ProjectedTask, planned: PlannedTask, projection: RunProjection): string {
   for (const type of ['task_approval', 'workspace_create', 'envelope_delivery'] as const) {
     const end = projection.highway.ended(type, task.id)
     if (end?.action !== 'reject') continue
+    // The protocol closes a gate whose task has ended otherwise: with its run, or with what it needs.
+    if (end.actor === 'protocol') continue
     const by = end.actor === 'system' ? 'the coordinator' : end.actor
     const who = end.actor === 'fallback' ? 'nobody approved it in time' : `${by} did not approve it`
     const why = end.reason === undefined || end.actor === 'fallback' ? '' : `: ${end.reason}`
@@ -86,6 +94,9 @@ function cancelNote(task: ProjectedTask, planned: PlannedTask, projection: RunPr
   }
   const { spent } = allowance(projection, planned, task)
   if (spent) return spentText(spent)
+  const why = projection.controls.findLast(each => each.kind === 'abort' && each.task === undefined)
+  if (why?.kind === 'abort' && task.attempts.length === 0 && wasGated(projection, task))
+    return sentence(`Not done: ${why.by} ended the run`)
   const lacks = planned.needs.find(need => {
     const status = projection.task(need)?.status
     return status === 'failed' || status === 'cancelled'

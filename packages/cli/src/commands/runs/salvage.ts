@@ -53,16 +53,17 @@ export default command({
 
 /** Undefined: no decision. */
 async function decided(context: Context, task: string): Promise<boolean | undefined> {
-  if (!isAttended(context)) {
+  const undecided = () => {
     remark(context, `Nothing was decided. parley salvage ${task} --yes keeps it, --discard discards it.`)
     return undefined
   }
+  if (!isAttended(context)) return undecided()
   const answer = await askKey<'keep' | 'discard' | 'later'>(context, 'Keep it?', [
     { key: 'y', label: 'keep', help: 'it is merged into the result', gives: { answer: 'keep' } },
     { key: 'n', label: 'discard', help: 'it is not used', gives: { answer: 'discard' } },
     { key: 'l', label: 'later', help: 'nothing is decided', gives: { answer: 'later' } },
   ])
-  return answer === undefined || answer === 'later' ? undefined : answer === 'keep'
+  return answer === undefined || answer === 'later' ? undecided() : answer === 'keep'
 }
 
 function leftLines(left: LeftView, width: number): readonly string[] {

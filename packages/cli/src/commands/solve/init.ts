@@ -1,8 +1,8 @@
 // `parley init`: prepares a project. It is safe to repeat: what a person wrote stays as it is.
 import { spawnSync } from 'node:child_process'
 import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
-import { command } from '../../command.ts'
+import { basename, dirname, join, resolve } from 'node:path'
+import { type Context, command } from '../../command.ts'
 import { EXAMPLES, type Example, exampleText } from '../../examples.ts'
 import { Failure } from '../../failure.ts'
 import { cliLimits } from '../../limits.ts'
@@ -13,6 +13,7 @@ import { AGENT_NOTES } from './agent-notes.ts'
 import { exampleTeam } from './example-team.ts'
 import { withSection } from './markers.ts'
 import { outsideDependencies, type ProjectSetup, projectSetup, yamlList } from './package-managers.ts'
+import { nearestTeamFile } from './solve.ts'
 import { teamTemplate } from './team-template.ts'
 
 interface Done {
@@ -46,7 +47,7 @@ export default command({
       )
       return
     }
-    const folder = resolve(context.cwd, words[0] ?? '.')
+    const folder = words[0] === undefined ? projectHere(context) : resolve(context.cwd, words[0])
     if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
       throw new Failure('file_not_found', `${folder} is not a folder.`, {
         why: 'A project is an existing folder.',
@@ -75,6 +76,18 @@ export default command({
     ])
   },
 })
+
+/** A team file above in the same repository is the one that runs here use: a second one would hide it. */
+function projectHere(context: Context): string {
+  const file = nearestTeamFile(context)
+  const folder = file === undefined ? context.cwd : dirname(file)
+  if (folder !== context.cwd)
+    remark(
+      context,
+      `The project is ${folder}, which has ${TEAM_FILE}; \`parley init .\` writes one for this folder alone.`,
+    )
+  return folder
+}
 
 const SOLVE = 'parley solve "what you want"'
 
