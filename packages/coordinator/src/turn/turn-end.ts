@@ -1,5 +1,5 @@
 // What a turn came to: kept on the trail before anything follows from it, then said as a signal.
-import { commandText } from '@parley/agents'
+import { commandText, outageIn } from '@parley/agents'
 import { ParleyError, type TurnResult } from '@parley/core'
 import type { Captured } from '../folder/model.ts'
 import { coordinatorLimits } from '../limits.ts'
@@ -97,7 +97,7 @@ export async function keepFailure(
   await record.checkpoint({
     status: 'provisional',
     content: errorText(error),
-    turn: { ...turn, outcome: 'failed', error: error.code },
+    turn: { ...turn, outcome: 'failed', error: isLoggedOut(error) ? NOT_LOGGED_IN : error.code },
     ...(captured && { captured }),
   })
 }
@@ -114,8 +114,17 @@ export async function keepExceeded(record: WorkspaceRecord, result: TurnResult, 
   )
 }
 
+/** Of a turn whose agent's service refused its account: it would refuse another attempt as well. */
+export const NOT_LOGGED_IN = 'not_logged_in'
+
+function isLoggedOut(error: ParleyError): boolean {
+  return outageIn(error)?.reason === 'account'
+}
+
 async function fail(record: WorkspaceRecord, error: ParleyError, turn: TurnRecord): Promise<undefined> {
   await keepFailure(record, error, turn)
-  await record.failed(reasonOf(error))
+  const advice = isLoggedOut(error) ? ' Log in with its own program; `parley doctor` says whether it can work.' : ''
+  const room = coordinatorLimits.reasonLength - advice.length
+  await record.failed(`${reasonOf(error).slice(0, room)}${advice}`)
   return undefined
 }
