@@ -75,10 +75,14 @@ function sentBack(task: ProjectedTask | undefined, projection: RunProjection): s
   return before && `attempt ${task!.attempts.length - 1} was sent back: ${failureText(before, projection)}`
 }
 
+const INVALIDATED = 'subject_invalidated'
+
 function cancelNote(task: ProjectedTask, planned: PlannedTask, projection: RunProjection): string {
   for (const type of ['task_approval', 'workspace_create', 'envelope_delivery'] as const) {
     const end = projection.highway.ended(type, task.id)
     if (end?.action !== 'reject') continue
+    // The kernel's word for a gate whose workspace or run has ended.
+    if (end.reason === INVALIDATED) return 'Not done: the run was ended before it was approved.'
     const by = end.actor === 'system' ? 'the coordinator' : end.actor
     const who = end.actor === 'fallback' ? 'nobody approved it in time' : `${by} did not approve it`
     const why = end.reason === undefined || end.actor === 'fallback' ? '' : `: ${end.reason}`
