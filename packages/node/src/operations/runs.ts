@@ -14,6 +14,7 @@ import { mapSchema, ok, type RunId, refuse, Type } from '@parley/core'
 import { HIGHWAY_PRESETS } from '@parley/kernel'
 import { type CallerEnvironment, callerEnvironment, checkedEnvironment } from '../agents/caller-environment.ts'
 import { nodeWarnings } from '../agents/node-warnings.ts'
+import { outsideDependencies, outsideWarning } from '../agents/outside-dependencies.ts'
 import { preflight } from '../agents/preflight.ts'
 import { readTeam } from '../agents/team-files.ts'
 import { nodeLimits } from '../limits.ts'
@@ -142,7 +143,8 @@ export function runService({ config, coordinator, agents, programs, spending }: 
         const request = { principal: caller(identity), intent, origin: 'cli' }
         const { run } = await answerOf(coordinator.start(request, setup))
         const inFile = team.warnings.map(({ line, message }) => `line ${line}: ${message}`)
-        return { run, warnings: [...inFile, ...nodeWarnings(team, config.values.turns)] }
+        const outside = outsideDependencies(project).map(outsideWarning)
+        return { run, warnings: [...inFile, ...nodeWarnings(team, config.values.turns), ...outside] }
       },
     }),
     '/runs/list': query({
