@@ -105,7 +105,7 @@ export function runService({ config, coordinator, agents, programs, spending }: 
         'trail_unavailable',
         'trail_damaged',
       ],
-      handle: async (input, { identity }) => {
+      handle: async (input, { identity, signal }) => {
         const {
           intent,
           project,
@@ -139,6 +139,7 @@ export function runService({ config, coordinator, agents, programs, spending }: 
           parent: parent as RunId | undefined,
           force,
           environment,
+          caller: signal,
         }
         const request = { principal: caller(identity), intent, origin: 'cli' }
         const { run } = await answerOf(coordinator.start(request, setup))
