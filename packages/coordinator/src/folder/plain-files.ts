@@ -1,5 +1,5 @@
-// The files of a project that is no git repository, for a result that is taken over there: what a change from one commit
-// to another means for them, file by file. A file is written only where it is as one of the two commits has it.
+// The files of a project that is no git repository, for a result that is taken over there: what a change from one
+// commit to another means for them, file by file. A file is written only where it is as one of the two commits has it.
 import { createHash } from 'node:crypto'
 import { chmod, lstat, mkdir, readFile, readlink, rename, rmdir, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -13,8 +13,8 @@ import { isWantedAgain, lostAttempts } from './task-agent.ts'
 const LAST_WORDS = new Set(['rejected', 'gate_rejected_by_human', 'aborted_by_human', 'escalation_timeout'])
 
 /**
- * Of turns that were not taken, and that another attempt would not be either: the profile may spend no more today, setup
- * fails in a folder that holds no work yet, the agent is not logged in, or its program or interpreter is not there.
+ * Of turns that were not taken, and that another attempt would not be either: the profile may spend no more today,
+ * setup fails in a folder that holds no work yet, the agent is not logged in, or its program or interpreter is missing.
  */
 const NOT_TAKEN = new Set(['budget_exceeded', SETUP_FAILED, NOT_LOGGED_IN, 'not_found', 'not_executable'])
 

@@ -103,7 +103,7 @@ export function tellingLines(text: string): string {
     .join('\n')
 }
 
-/** A line that something failed, and one that says of what. The summary of a test runner, such as `# fail 1`, is neither. */
+/** A line that something failed, and one that says of what. A test runner's summary, such as `# fail 1`, is neither. */
 const FAILURE = /^(?!\s*[#ℹ]).*(\bnot ok\b|\bfail(ed|ure|ing)?\b|\berr(or)?\b|[✖✗×]|\bcannot\b|\bpanicked\b)/i
 const CAUSE = /^(?!\s*[#ℹ]).*(\b\w*(Error|Exception)\b.*:|\berror:|\bpanicked at\b)/
 
