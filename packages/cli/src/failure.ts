@@ -94,7 +94,8 @@ const NEXT: Readonly<Record<string, string>> = {
   nothing_to_apply: '`parley show` says what was done.',
   not_applied: '`parley show` says where a result was applied.',
   unconfirmed: 'Look at it with `parley diff`; --yes agrees to it.',
-  dirty_overlap: 'Commit them, or put them aside with `git stash --include-untracked`, then try again.',
+  dirty_overlap:
+    'Commit them, or put them aside (in a repository with `git stash --include-untracked`), then try again.',
   ignored_overlap: 'Move it away, or put it aside with `git stash push --all -- FILE`, then try again.',
   hidden_overlap:
     'Show them to git with `git update-index --no-skip-worktree FILE` and `git update-index --no-assume-unchanged FILE`, then commit them or put them aside.',
@@ -102,7 +103,7 @@ const NEXT: Readonly<Record<string, string>> = {
     'Merge the branch of the run by hand with `git merge`, or let a new run start from the present state.',
   other_repository: 'Go to the project of the run: `parley show` names it.',
   not_a_repository: 'Go to the project of the run: `parley show` names it.',
-  no_repository: '`parley show` has the command that copies its files.',
+  no_repository: 'Use it without --merge and --patch.',
   bare_repository: 'Go to a checkout of it: `git worktree add` makes one.',
   repository_empty: 'Make a first commit, or switch to a branch that has one.',
   detached_head: 'Switch to a branch first, `git switch -c NAME`; `parley apply --patch` needs none.',

@@ -299,7 +299,8 @@ files   2 changed
   a
   b
 result  folder /projects/result
-take    cp -R /projects/result/. /projects/house/
+look    parley diff run_aaaaaa
+take    parley apply run_aaaaaa
 
 Warnings
 warning: 3 uncommitted changes are not part of it.

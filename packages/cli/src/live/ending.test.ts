@@ -147,9 +147,15 @@ test('a file that was put back twice is named once', async () => {
   )
 })
 
-test('a result that is no branch comes with the command that copies it', async () => {
+test('a result that is no branch is taken over in the same way, and says what was deleted', async () => {
   const { branch: _, ...result } = done.result!
-  const copied = { ...done, project: "/home/it's mine", result: { ...result, folder: '/profile/result' } }
+  const copied = {
+    ...done,
+    project: "/home/it's mine",
+    result: { ...result, folder: '/profile/result', deleted: [result.files[0]!] },
+  }
   const { out } = await solve({ node: node(following([copied])).api }, '--yes')
-  expect(out).toContain(`take    cp -R /profile/result/. '/home/it'\\''s mine/'\n`)
+  expect(out).toContain('result  folder /profile/result\n')
+  expect(out).toMatch(/^take {4}parley apply run_\w{6}$/m)
+  expect(out).toContain(`  ${result.files[0]} (deleted)\n`)
 })

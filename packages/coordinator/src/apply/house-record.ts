@@ -14,18 +14,19 @@ import {
 import type { EnvelopeRecord, Runtime } from '@parley/kernel'
 import { emptyInbox } from '../ask.ts'
 import { coordinatorLimits } from '../limits.ts'
+import { APPLY_WAYS, COPY } from '../view/view.ts'
 
 const Text = Type.String({ minLength: 1 })
 const Run = Type.Unsafe<RunId>(Text)
 
-/** Files, index and usually the branch of one checkout go from one commit to another. */
+/** Files, index and usually the branch of one checkout go from one commit to another, or the files of a folder. */
 const StepSchema = Type.Object({
   parley: Type.Enum(['apply', 'undo']),
   /** Of this step. */
   id: Text,
   run: Run,
-  /** `patch`: files and index only, nothing is committed. */
-  how: Type.Enum(['squash', 'merge', 'patch']),
+  /** `patch`: files and index only, nothing is committed. `copy`: files of a project that is no repository. */
+  how: Type.Enum([...APPLY_WAYS, COPY]),
   /** An undo: of which step. */
   of: Type.Optional(Text),
   folder: Text,

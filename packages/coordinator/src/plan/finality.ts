@@ -14,9 +14,9 @@ const LAST_WORDS = new Set(['rejected', 'gate_rejected_by_human', 'aborted_by_hu
 
 /**
  * Of turns that were not taken, and that another attempt would not be either: the profile may spend no more today,
- * setup fails in a folder that holds no work yet, or the agent's program is not logged in.
+ * setup fails in a folder that holds no work yet, the agent is not logged in, or its program or interpreter is missing.
  */
-const NOT_TAKEN = new Set(['budget_exceeded', SETUP_FAILED, NOT_LOGGED_IN])
+const NOT_TAKEN = new Set(['budget_exceeded', SETUP_FAILED, NOT_LOGGED_IN, 'not_found', 'not_executable'])
 
 /** Whether a task, or the whole run, was asked to finish in a given time, or the run's time is nearly over. */
 export function isEnding(projection: RunProjection, task?: string): boolean {

@@ -33,10 +33,12 @@ type ResultOfRun = Pick<RunView, 'result' | 'result_unknown'> & {
 }
 
 export class RunHomes {
+  readonly #profile: string
   readonly #runs: string
   readonly #clock: Clock
 
   constructor(profile: string, clock: Clock) {
+    this.#profile = profile
     this.#runs = join(profile, 'runs')
     this.#clock = clock
   }
@@ -56,7 +58,7 @@ export class RunHomes {
   /** For a new run. A refusal leaves nothing, or what the next start cleans up. */
   async create(run: RunId, project: string): Promise<Result<RunFolders>> {
     const home = this.home(run)
-    const options = { project, home, run, clock: this.#clock }
+    const options = { project, home, run, clock: this.#clock, profile: this.#profile }
     try {
       mkdirSync(home, { recursive: true, mode: 0o700 })
       // Where to look for what a stop leaves in the project before its facts are known.

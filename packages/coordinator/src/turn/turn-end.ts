@@ -117,7 +117,9 @@ export async function keepExceeded(record: WorkspaceRecord, result: TurnResult, 
 
 async function fail(record: WorkspaceRecord, error: ParleyError, turn: TurnRecord): Promise<undefined> {
   await keepFailure(record, error, turn)
-  await record.failed(isLoggedOut(error) ? `${reasonOf(error)} ${LOG_IN}` : reasonOf(error))
+  const advice = isLoggedOut(error) ? ` ${LOG_IN}` : ''
+  const room = coordinatorLimits.reasonLength - advice.length
+  await record.failed(`${reasonOf(error).slice(0, room)}${advice}`)
   return undefined
 }
 

@@ -12,7 +12,9 @@ type RunResult = NonNullable<RunView['result']>
 export async function resultAt(folders: RunFolders, commit: string): Promise<RunResult> {
   const { base } = folders.facts
   const changes = await folders.changes(base, commit)
-  return { commit, base, files: changes.map(({ path }) => path).slice(0, coordinatorLimits.shownFiles) }
+  const shown = changes.slice(0, coordinatorLimits.shownFiles)
+  const deleted = shown.filter(({ kind }) => kind === 'deleted').map(({ path }) => path)
+  return { commit, base, files: shown.map(({ path }) => path), ...(deleted.length > 0 && { deleted }) }
 }
 
 export function placed(result: RunResult, { branch, folder }: Finished): RunResult {

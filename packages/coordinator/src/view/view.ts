@@ -168,12 +168,14 @@ export const FurnishingViewSchema = closed({
 export type FurnishingView = Static<typeof FurnishingViewSchema>
 
 export const APPLY_WAYS = ['squash', 'merge', 'patch'] as const
+/** How the result of a project that is no repository is applied. */
+export const COPY = 'copy'
 
 /** A result that was taken over into a branch of the user's. */
 const ApplicationViewSchema = closed({
   by: Type.String(),
   at: Time,
-  how: Type.Enum([...APPLY_WAYS]),
+  how: Type.Enum([...APPLY_WAYS, COPY]),
   folder: Type.String(),
   branch: Type.Optional(Type.String()),
   commit: Type.String(),
@@ -204,6 +206,8 @@ export const RunViewSchema = closed({
       /** Of any other project: a folder with the result. */
       folder: Type.Optional(Type.String()),
       files: Type.Array(Type.String()),
+      /** Which of them the run deleted, where there are any. */
+      deleted: Type.Optional(Type.Array(Type.String())),
     }),
   ),
   /** Where the result was applied, the oldest first; of a run that is over, where somebody did. */

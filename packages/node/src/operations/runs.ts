@@ -16,6 +16,7 @@ import { HIGHWAY_PRESETS } from '@parley/kernel'
 import { type CallerEnvironment, callerEnvironment, checkedEnvironment } from '../agents/caller-environment.ts'
 import { describeAgent } from '../agents/kinds.ts'
 import { loginWarnings, nodeWarnings } from '../agents/node-warnings.ts'
+import { outsideDependencies, outsideWarning } from '../agents/outside-dependencies.ts'
 import { preflight } from '../agents/preflight.ts'
 import { readTeam } from '../agents/team-files.ts'
 import { nodeLimits } from '../limits.ts'
@@ -114,7 +115,7 @@ export function runService({ config, coordinator, agents, programs, spending }: 
         'trail_unavailable',
         'trail_damaged',
       ],
-      handle: async (input, { identity }) => {
+      handle: async (input, { identity, signal }) => {
         const {
           intent,
           project,
@@ -148,12 +149,18 @@ export function runService({ config, coordinator, agents, programs, spending }: 
           parent: parent as RunId | undefined,
           force,
           environment,
+          caller: signal,
         }
         const request = { principal: caller(identity), intent, origin: 'cli' }
         const { run } = await answerOf(coordinator.start(request, setup))
         const inFile = team.warnings.map(({ line, message }) => `line ${line}: ${message}`)
         const around = { ...(sent ?? process.env), HOME: homedir() }
-        const warnings = [...inFile, ...nodeWarnings(team, config.values.turns), ...loginWarnings(team, intent, around)]
+        const warnings = [
+          ...inFile,
+          ...nodeWarnings(team, config.values.turns),
+          ...loginWarnings(team, intent, around),
+          ...outsideDependencies(project).map(outsideWarning),
+        ]
         return { run, warnings, agents: Object.entries(team.agents).map(described) }
       },
     }),

@@ -43,13 +43,16 @@ export default command({
     const reason = reasonOf(flags.reason)
     const { checkpoint } = left
     const { salvage: saved } = await context.api.workspaces.salvage({ run, task, take, checkpoint, reason })
-    print(context, { run, task, ...saved }, () => [
-      outcome(saved, task, run),
-      ...(saved.state === 'merged' ? [`take    parley apply ${shortId(run)}, when the run is over`] : []),
-    ])
+    const lines = saved.state === 'merged' && !context.global.json ? [await takeLine(context, run)] : []
+    print(context, { run, task, ...saved }, () => [outcome(saved, task, run), ...lines])
     return exitOf(saved, take)
   },
 })
+
+async function takeLine(context: Context, run: string): Promise<string> {
+  const { ended } = await context.api.runs.show({ run })
+  return `take    parley apply ${shortId(run)}${ended === undefined ? ', when the run is over' : ''}`
+}
 
 /** Undefined: no decision. */
 async function decided(context: Context, task: string): Promise<boolean | undefined> {

@@ -13,7 +13,7 @@ import { runHere } from '../which-run.ts'
 
 export default command({
   about:
-    'Moves the branch back to where it was before `parley apply`, as long as that commit is its newest and was not pushed. Otherwise a new commit takes the changes back; hooks, CI files, package scripts and tool settings that it changes are named first, and need your yes. What you have changed since stays.',
+    'Moves the branch back to where it was before `parley apply`, as long as that commit is its newest and was not pushed. Otherwise a new commit takes the changes back; hooks, CI files, package scripts and tool settings that it changes are named first, and need your yes. What you have changed since stays. In a project without git the files are put back, unless you changed them since.',
   args: [{ name: 'RUN', summary: 'A run that was applied (default: the one that was applied last)', optional: true }],
   flags: {
     'dry-run': { summary: 'Only say what would be done' },
@@ -58,13 +58,14 @@ async function undone({ api }: Context, input: Input<'/results/undo'>): Promise<
   }
 }
 
-const QUESTION = { question: 'Take it back?', yes: ['take back', 'your branch is as it was before'] } as const
+const QUESTION = { question: 'Take it back?', yes: ['take back', 'your project is as it was before'] } as const
 
-function outcome({ run, how, branch, to, already, files }: UndoneView, dry: boolean): string {
+function outcome({ run, how, branch, folder, to, already, files }: UndoneView, dry: boolean): string {
   const id = shortId(run)
   if (already) return `${id} was taken back already; nothing was changed.`
   const where = branch === undefined ? 'What is checked out' : oneLine(branch)
   const what = plural(files.length, 'file')
+  if (how === 'copy') return `${dry ? 'Would take back' : 'Took back'} ${id} in ${oneLine(folder)}: ${what}.`
   if (how === 'files') return `${dry ? 'Would unstage' : 'Unstaged'} the changes of ${id}: ${what}.`
   if (how === 'back')
     return `${dry ? 'Would take back' : 'Took back'} ${id}: ${where} ${dry ? 'would be' : 'is'} at ${shortHash(to)} again, ${what}.`

@@ -12,7 +12,7 @@ import { TEAM_FILE } from '../words.ts'
 import { AGENT_NOTES } from './agent-notes.ts'
 import { exampleTeam } from './example-team.ts'
 import { withSection } from './markers.ts'
-import { outsideDependencies, type ProjectSetup, projectSetup, yamlList } from './package-managers.ts'
+import { type ProjectSetup, projectSetup, yamlList } from './package-managers.ts'
 import { nearestTeamFile } from './solve.ts'
 import { teamTemplate } from './team-template.ts'
 
@@ -54,7 +54,7 @@ export default command({
         next: 'Name a folder, or change into one.',
       })
     }
-    const { readyHere } = await import('@parley/node')
+    const { outsideDependencies, outsideWarning, readyHere } = await import('@parley/node')
     const agents = readyHere({ path: context.env.PATH ?? '', pinned: () => false, functions: {} })
     const found = projectSetup(folder)
     const example = EXAMPLES.find(each => each === flags.example)
@@ -64,8 +64,7 @@ export default command({
     const notes = wrote.did === 'written' ? (team?.notes ?? []) : []
     const done = [wrote, ...noteFiles(folder).map(file => writeNotes(folder, file))]
     const outside = outsideDependencies(folder)
-    for (const each of outside)
-      remark(context, `warning: ${oneLine(each)} is outside the project, so the folders of agents do not have it.`)
+    for (const each of outside) remark(context, `warning: ${outsideWarning(oneLine(each))}`)
     const files = done.map(({ file, did }) => ({ file, did }))
     const next = team ? startOf(wrote.file, team.text) : ownStart(folder, agents)
     const told = { folder, agents, ...(found && { setup: found.setup }), ...(outside.length > 0 && { outside }), files }

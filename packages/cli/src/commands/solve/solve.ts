@@ -5,7 +5,7 @@ import type { Team } from '@parley/node'
 import { type Context, command } from '../../command.ts'
 import { EXIT, type ExitCode } from '../../exit.ts'
 import { Failure } from '../../failure.ts'
-import { cliLimits } from '../../limits.ts'
+import { cliLimits, SLOW } from '../../limits.ts'
 import { askPeer } from '../../live/ask.ts'
 import { attend } from '../../live/attend.ts'
 import { isPlan } from '../../live/attendance.ts'
@@ -215,6 +215,21 @@ interface Start extends Omit<SolveInput, 'team' | 'environment'> {
   readonly detach: boolean
 }
 
+/** A project that is copied may take a while: the screen says what is going on. */
+async function slowly<T>(context: Context, project: string, work: () => Promise<T>): Promise<T> {
+  const cancel = context.clock.after(cliLimits.silentMs, () =>
+    remark(
+      context,
+      `Reading ${oneLine(project)}. A project without git is copied for the agents, which takes longer the larger it is. If you leave now, no run is started.`,
+    ),
+  )
+  try {
+    return await work()
+  } finally {
+    cancel()
+  }
+}
+
 export async function start(context: Context, { detach, team: read, ...input }: Start): Promise<ExitCode> {
   if (input.intent === '' || input.intent.length > cliLimits.intentLength) {
     throw new Failure('usage', input.intent === '' ? 'The intent is empty.' : 'The intent is too long.', {
@@ -228,7 +243,9 @@ export async function start(context: Context, { detach, team: read, ...input }: 
   const sent = read && { team: { file: read.file, text: read.text } }
   // A plan that is asked about here waits for the answer, whatever becomes of this terminal.
   const attended = (isAttended(context) && !detach && !input.approved) || undefined
-  const started = await api.solve.start({ ...input, ...sent, attended, environment })
+  const started = await slowly(context, input.project, () =>
+    api.solve.start({ ...input, ...sent, attended, environment }, SLOW),
+  )
   const { run, agents } = started
   // A line is one of the team file, which may not be where the user is.
   const warnings = started.warnings.map(each =>
