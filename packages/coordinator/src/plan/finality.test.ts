@@ -53,5 +53,5 @@ test('a plan that nobody answered before its run was ended says so in words', as
   await fixture.until(run, ({ gates }) => gates.length > 0)
   await fixture.abort(run, { reason: 'No time.' })
   const view = await fixture.over(run)
-  expect(view.tasks).toMatchObject([{ note: 'Not done: the run was ended before it was approved.' }])
+  expect(view.tasks).toMatchObject([{ note: 'Not done: alice ended the run.' }])
 })
