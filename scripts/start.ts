@@ -60,13 +60,16 @@ async function tell({ client, paths }: NodeConnection): Promise<void> {
   const verified = (await client.invoke('trail', 'verify', { run: view.run })).unwrap()
   const place = view.result?.folder ?? `branch ${view.result?.branch} of ${project}`
   console.log(bold('\nWhere it is'))
-  console.log(`  result   RELEASE-REPORT.md and release-report/ in ${place}`)
-  console.log(`  record   ${join(paths.folder, 'trail')}: ${verified.sound ? 'verified, sound' : 'NOT sound'}`)
+  // Each path begins a line, so that a narrow terminal does not break it.
+  console.log(`  result   RELEASE-REPORT.md and release-report/, in\n           ${place}`)
+  console.log(
+    `  record   ${verified.sound ? 'verified, sound' : 'NOT sound'}, in\n           ${join(paths.folder, 'trail')}`,
+  )
   console.log(bold('\nWhat to try next'))
   console.log('  bin/parley show          what each agent did, how long it took, what it changed')
   console.log('  bin/parley trail query   every entry of the record')
   console.log('  npm start -- PATH        the same for a repository of yours')
-  console.log('  bin/parley help          everything else; docs/guide/getting-started.md tells how to begin')
+  console.log('  bin/parley help          everything else; docs/guide has more')
 }
 
 const before = await connect()

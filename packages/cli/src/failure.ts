@@ -1,6 +1,6 @@
 // What goes wrong, for people (what happened, why, what to do next) and for programs (code, message, details).
 import { CallError } from '@parley/call'
-import { asParleyError, ParleyError, shortIds } from '@parley/core'
+import { asParleyError, ParleyError, shortId, shortIds } from '@parley/core'
 import { EXIT, type ExitCode, exitCodeOf } from './exit.ts'
 import { everyField } from './guide.ts'
 import type { Paint } from './render/paint.ts'
@@ -94,7 +94,8 @@ const NEXT: Readonly<Record<string, string>> = {
   nothing_to_apply: '`parley show` says what was done.',
   not_applied: '`parley show` says where a result was applied.',
   unconfirmed: 'Look at it with `parley diff`; --yes agrees to it.',
-  dirty_overlap: 'Commit them, or put them aside with `git stash --include-untracked`, then try again.',
+  dirty_overlap:
+    'Commit them, or put them aside (in a repository with `git stash --include-untracked`), then try again.',
   ignored_overlap: 'Move it away, or put it aside with `git stash push --all -- FILE`, then try again.',
   hidden_overlap:
     'Show them to git with `git update-index --no-skip-worktree FILE` and `git update-index --no-assume-unchanged FILE`, then commit them or put them aside.',
@@ -102,7 +103,7 @@ const NEXT: Readonly<Record<string, string>> = {
     'Merge the branch of the run by hand with `git merge`, or let a new run start from the present state.',
   other_repository: 'Go to the project of the run: `parley show` names it.',
   not_a_repository: 'Go to the project of the run: `parley show` names it.',
-  no_repository: '`parley show` has the command that copies its files.',
+  no_repository: 'Use it without --merge and --patch.',
   bare_repository: 'Go to a checkout of it: `git worktree add` makes one.',
   repository_empty: 'Make a first commit, or switch to a branch that has one.',
   detached_head: 'Switch to a branch first, `git switch -c NAME`; `parley apply --patch` needs none.',
@@ -180,7 +181,7 @@ export function failureLines(
   width: number = Number.POSITIVE_INFINITY,
 ): readonly string[] {
   const places = failure.excerpt ? lines(failure.excerpt) : problemLines(failure.details.problems)
-  const [what = failure.code, ...rest] = lines(places.length > 0 ? headOf(failure) : failure.message)
+  const [what = failure.code, ...rest] = lines(withShortIds(places.length > 0 ? headOf(failure) : failure.message))
   const said = [...rest, ...places, ...listed(failure)].map(line => `  ${line}`.trimEnd())
   return [
     ...hanging(`${paint('bad', 'parley:')} `, what, width, true),
@@ -194,6 +195,11 @@ export function failureLines(
   ]
 }
 
+/** As lists show them. What stands in quotes was typed so. */
+function withShortIds(message: string): string {
+  return message.replaceAll(/(?<!['\w/])(run|gate|sig)_[0-9a-z]{26}\b(?!\/)/g, id => shortId(id))
+}
+
 /** The message of an error with places tells the first of them, which is listed below with the others. */
 function headOf({ message }: Failure): string {
   return /^.{0,300}? cannot be used\.(?= )/.exec(message)?.[0] ?? message
@@ -205,7 +211,7 @@ function listed({ code, details }: Failure): readonly string[] {
   const ids = texts(details.runs ?? details.gates)
   const about = texts(details.questions)
   const short = shortIds(ids)
-  return ids.map((id, index) => [short(id), about[index] ?? ''].map(oneLine).join('  ').trimEnd())
+  return ids.map((id, index) => [short(id), withShortIds(about[index] ?? '')].map(oneLine).join('  ').trimEnd())
 }
 
 function texts(value: unknown): readonly string[] {

@@ -88,8 +88,12 @@ export const cliLimits = {
   cleanAge: '14d',
   /** How long `abort` waits to say what is kept of a run that it has ended. */
   abortMs: 10_000,
+  /** Milliseconds that completion waits for a node. */
+  completionMs: 1000,
   /** How long `--detach` waits to see how a run begins. */
   begunMs: 5000,
+  /** Without a word, while a run is prepared. */
+  silentMs: 2000,
   /** Gates named after they were answered together. */
   listedGates: 12,
   /** Files listed at the end of a run before the rest is counted. */

@@ -7,7 +7,7 @@ import { parseCommandLine } from './line/args.ts'
 import { helpText } from './line/help.ts'
 import { type Calls, nodeClient, onFirstUse } from './node/client.ts'
 import { confirming } from './node/confirm.ts'
-import { remark } from './output.ts'
+import { continuedText, remark } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface Shell extends Omit<Environment, 'connect' | 'terminal'> {
@@ -35,13 +35,7 @@ export async function main(args: readonly string[], shell: Shell): Promise<ExitC
       const connect = shell.connect(parsed.global)
       const open = async (choice?: ConnectChoice) => {
         const calls = await connect({
-          onContinued: runs => {
-            const what = runs === 1 ? '1 run' : `${runs} runs`
-            remark(
-              { global: parsed.global, terminal },
-              `Started the node, which continues ${what} that had been interrupted.`,
-            )
-          },
+          onContinued: runs => remark({ global: parsed.global, terminal }, continuedText(runs)),
           ...choice,
         })
         opened.push(calls)

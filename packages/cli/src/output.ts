@@ -39,6 +39,11 @@ export function warn({ terminal }: Pick<Context, 'terminal'>, line: string): voi
   terminal.err(`${wrapLines([line], terminal.columns).join('\n')}\n`)
 }
 
+/** Of a node that was started for a command. */
+export function continuedText(runs: number): string {
+  return `Started the node, which continues ${runs === 1 ? '1 run' : `${runs} runs`} that had been interrupted.`
+}
+
 /** Whether a person is there who can be asked. */
 export function isAttended({ terminal, global }: Pick<Context, 'terminal' | 'global'>): boolean {
   return terminal.interactive && terminal.live && !global.json

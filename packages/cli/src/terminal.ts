@@ -1,10 +1,12 @@
 // The terminal: an interface for tests to fake, and the real one. Only this file uses the streams and signals of the
 // process.
 import { spawn } from 'node:child_process'
+import { openSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { StringDecoder } from 'node:string_decoder'
+import { ReadStream } from 'node:tty'
 import type { Environment } from './command.ts'
 import { EXIT } from './exit.ts'
 import type { Key, Keyboard } from './keyboard.ts'
@@ -50,6 +52,8 @@ export function systemTerminal(env: Environment['env'], noColor: boolean): Termi
   const capable = env.TERM !== 'dumb'
   const colour = stdout.isTTY === true && capable && !noColor && !env.NO_COLOR
   let keyboard: Keyboard | undefined
+  /** Where a person types: standard input, or the terminal itself once a pipe or a file was read to its end. */
+  let typed: NodeJS.ReadStream = stdin
   return {
     get columns() {
       const known = positive(stdout.columns) ?? positive(Number(env.COLUMNS))
@@ -61,27 +65,33 @@ export function systemTerminal(env: Environment['env'], noColor: boolean): Termi
     },
     seen: stdout.isTTY === true,
     live: stdout.isTTY === true && capable,
-    interactive: stdout.isTTY === true && stdin.isTTY === true,
+    get interactive() {
+      return stdout.isTTY === true && typed.isTTY === true
+    },
     paint: colour ? coloured : plain,
     out: written => void stdout.write(written),
     err: written => void stderr.write(written),
     drained: () =>
       stdout.writableNeedDrain ? new Promise(resolve => void stdout.once('drain', resolve)) : Promise.resolve(),
-    ask: (question, signal) => readLine(question, signal),
+    ask: (question, signal) => readLine(question, typed, signal),
     askSecret: async question => {
       keyboard?.pause()
       try {
-        return await readSecret(question, stdin, stderr)
+        return await readSecret(question, typed, stderr)
       } finally {
         keyboard?.resume()
       }
     },
-    input: () => text(stdin),
+    input: async () => {
+      const read = await text(stdin)
+      if (stdout.isTTY === true && stdin.isTTY !== true) typed = controllingTerminal() ?? typed
+      return read
+    },
     page: (command, written) => page(command, written, env),
     pipes: () => ({ input: stdin, output: stdout }),
     async keys(pressed) {
       const { Keyboard } = await import('./keyboard.ts')
-      const opened = new Keyboard({ stdin, stdout }, pressed)
+      const opened = new Keyboard({ stdin: typed, stdout }, pressed)
       keyboard = opened
       return {
         [Symbol.dispose]() {
@@ -122,6 +132,19 @@ function page(command: string, written: string, env: Environment['env']): Promis
   }).finally(() => process.off('SIGINT', ignore)) as Promise<boolean>
 }
 
+/** Undefined where the process has none, as under a service manager. */
+function controllingTerminal(): NodeJS.ReadStream | undefined {
+  try {
+    const opened = new ReadStream(openSync('/dev/tty', 'r'))
+    // As standard input does it: nobody waits for keys that nobody reads.
+    opened.on('pause', () => opened.unref())
+    opened.on('resume', () => opened.ref())
+    return opened
+  } catch {
+    return undefined
+  }
+}
+
 /** A signal that Ctrl-C fires, and the end of the block. */
 export function interruption(terminal: Terminal): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController()
@@ -136,17 +159,17 @@ export function interruption(terminal: Terminal): Disposable & { readonly signal
 }
 
 /** In the terminal's own line mode, so that Ctrl-C stays a signal. */
-function readLine(question: string, signal?: AbortSignal): Promise<string | undefined> {
+function readLine(question: string, input: NodeJS.ReadStream, signal?: AbortSignal): Promise<string | undefined> {
   if (signal?.aborted) return Promise.resolve(undefined)
   process.stdout.write(question)
-  const reader = createInterface({ input: process.stdin, terminal: false })
+  const reader = createInterface({ input, terminal: false })
   return new Promise(resolve => {
     const done = (line: string | undefined) => {
       // First, since closing the reader comes back here.
       resolve(line)
       signal?.removeEventListener('abort', cancel)
       reader.close()
-      process.stdin.pause()
+      input.pause()
     }
     const cancel = () => done(undefined)
     signal?.addEventListener('abort', cancel, { once: true })

@@ -136,6 +136,8 @@ export interface TeamSetup {
   readonly parent?: RunId | undefined
   /** Start it although a breaker is open. */
   readonly force?: boolean | undefined
+  /** Fires when whoever asks has left: no run comes of it then, unless it has begun already. */
+  readonly caller?: AbortSignal | undefined
   /** The caller's: overrides the node's own for agents and checks. In memory only, never on disk or in a log. */
   readonly environment?: Readonly<Record<string, string>> | undefined
 }

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ObjectId, type TurnInput, unwrap } from '@parley/core'
 import type { EventBody } from '@parley/trail/events'
@@ -315,4 +315,13 @@ test('two tasks that change the same lines: the second is done again on the pres
   )
   expect(view.state).toBe('done')
   expect(view.tasks.map(({ attempt }) => attempt).toSorted()).toEqual([1, 2])
+})
+
+test('a caller who has left before the run began gets none', async () => {
+  const fixture = await Fixture.open({ one: writes('one.txt', 'one') })
+  const left = await fixture.trySolve(solo('one'), { caller: AbortSignal.abort() })
+  expect(left).toMatchObject(refusal('unavailable'))
+  expect(await fixture.coordinator.runs.list()).toEqual([])
+  expect(readdirSync(join(fixture.profile, 'runs'))).toEqual([])
+  expect(fixture.git('for-each-ref', 'refs/parley')).toBe('')
 })

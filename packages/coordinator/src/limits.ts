@@ -25,6 +25,8 @@ export const coordinatorLimits = {
   setupLogRuns: 32,
   /** Lines of what a check or a setup printed last that say why it failed. */
   outputLines: 12,
+  /** Lines from the first one that looks like an error, and from the one that says its cause. */
+  errorLines: 4,
   /** Things that agents do that wait for one watcher; the oldest of more are left out. */
   heardItems: 1_000,
   /** Characters of a reason on the trail. */

@@ -1,6 +1,6 @@
 // The kind `command`: any program, by its command line or as a preset.
 import { type AgentKind, type Clock, ParleyError, sizeText } from '@parley/core'
-import { presetNames, presets } from '../presets.ts'
+import { presetCommand, presetNames, presets } from '../presets.ts'
 import { programAdapter } from './adapter.ts'
 import { commandText } from './command-text.ts'
 import {
@@ -51,6 +51,8 @@ export const commandKind: AgentKind<CommandSettings, ProgramPlace, CommandHost> 
       preset,
       runs: command === undefined ? `preset ${preset}${modelled}${more}` : commandText(command),
       facts: [
+        // Beside it only what belongs to the turn: its tools, its conversation, its budget.
+        ...(preset === undefined ? [] : [['command', commandText(presetCommand(preset, model, args))] as const]),
         ...(variables.length > 0 ? [['env', variables.join(' ')] as const] : []),
         ...(pass && pass.length > 0 ? [['gets', pass.join(', ')] as const] : []),
       ],

@@ -152,6 +152,60 @@ Next
   expect((await parley([], { env: { PARLEY_TOKEN_FILE: '/token' } })).out).toContain('parley ws status')
 })
 
+test('parley alone: a plan that nobody has approved is one line of what waits, and not at work', async () => {
+  const other = 'run_01m8bbbbbbbbbbbbbbbbbbbbbb'
+  const gates = ['a', 'b', 'c'].map(task => gateView(view.run, task, { intent: 'Tidy the house' }))
+  const waits = { things: 3, question: 'a?', alone: true }
+  const summary = { ...view, state: 'waiting', waits } as unknown as RunSummaryView
+  const node = fakeNode({
+    '/gates/list': { gates: [...gates, gateView(other, 'a', { intent: 'Tidy the house' })] },
+    '/runs/list': { runs: [summary, { ...summary, run: other }] },
+  })
+  const { out } = await parley([], { node, cwd: tempFolder() })
+  expect(out).toContain(
+    'Waiting for you\n  May these 3 tasks start? Tidy the house\n    run_aaaaaa\n  a?\n    gate_bbbbbba · run_bbbbbb\n'.replace(
+      'gate_bbbbbba',
+      out.match(/gate_\w+/)![0],
+    ),
+  )
+  expect(out).not.toContain('At work')
+  expect(out).toContain('parley inbox')
+})
+
+test('show -f follows as log -f does', async () => {
+  const node = fakeNode({ '/runs/show': view, '/runs/follow': following([view]) })
+  expect((await parley(['show', '-f'], { node })).code).toBe(0)
+  expect(node.asked('/runs/follow')).toEqual([{ run: view.run }])
+})
+
+test('show and log have what people said: why work was sent back, and replies to questions', async () => {
+  const people = [
+    { by: 'mira', did: 'replied', question: 'Which colour?', text: 'Blue.' },
+    { by: 'mira', did: 'sent_back', text: 'Keep the old name.' },
+  ] as const
+  const steps = [stepView({ outcome: 'revise', text: 'Done so far.', people: [...people] })]
+  const told = runView({ tasks: [taskView('scan', { state: 'done', attempt: 2, steps })] })
+  const node = fakeNode({ '/runs/show': told })
+  for (const command of ['show', 'log']) {
+    const { out } = await parley([command], { node })
+    expect(out).toContain(' mira replied to "Which colour?": Blue.\n')
+    expect(out).toContain(' mira sent it back: Keep the old name.\n')
+  }
+})
+
+test('ids in messages are as short as in lists, but for what was typed', async () => {
+  const run = view.run
+  const node = fakeNode({ '/runs/show': new CallError('not_found', `There is no ${run}, and '${run}' was typed.`) })
+  expect((await parley(['show', 'x'], { node })).err).toContain(`There is no run_aaaaaa, and '${run}' was typed.`)
+  const json = await parley(['show', 'x', '--json'], { node })
+  expect(json.err).toContain(`There is no ${run},`)
+  const details = { gates: ['gate_01m7aaaaaaaaaaaaaaaaaaaaab'], questions: [`May it start? (${run}: Tidy)`] }
+  const several = fakeNode({ '/gates/find': new CallError('ambiguous', 'Two things wait.', { details }) })
+  expect((await parley(['approve'], { node: several })).err).toContain(
+    '  gate_aaaaab  May it start? (run_aaaaaa: Tidy)\n',
+  )
+})
+
 test('show and runs tell work from waiting, up to now', async () => {
   const times = { working: 190_000, person: 80_000, slot: 30_000, other: 0, doing: 'person', since: at(0) } as const
   const view = runView({ times })
@@ -204,7 +258,7 @@ test('show last of a damaged run is refused with its name and what to do', async
   })
   const { code, err, out } = await parley(['show', 'last'], { node })
   expect([code, out]).toEqual([5, ''])
-  expect(err).toContain(one)
+  expect(err).toContain('run run_aaaaaa does not match')
   expect(err).toContain('parley trail verify')
 })
 
@@ -245,7 +299,8 @@ files   2 changed
   a
   b
 result  folder /projects/result
-take    cp -R /projects/result/. /projects/house/
+look    parley diff run_aaaaaa
+take    parley apply run_aaaaaa
 
 Warnings
 warning: 3 uncommitted changes are not part of it.

@@ -1,5 +1,5 @@
 // Completion for fish, with what each word is for.
-import { type Completable, type Completion, choicesOf } from './words.ts'
+import { type Completable, type Completes, type Completion, ofFlag, ofWords } from './words.ts'
 
 export function fishCompletion({ first, groups, commands }: Completion): string {
   return `# fish completion for parley. Load it with: parley completion fish | source
@@ -23,26 +23,22 @@ ${commands.flatMap(linesOf).join('\n')}
 `
 }
 
-function linesOf({ name, flags, argument }: Completable): readonly string[] {
+function linesOf({ name, flags, args }: Completable): readonly string[] {
   const when = `complete -c parley -n '__parley_is "${name}"'`
   const options = flags.map(([flag, spec, known]) => {
     const short = spec.short ? ` -s ${spec.short}` : ''
-    const value =
-      spec.value === undefined || spec.optional
-        ? ''
-        : spec.complete
-          ? ' -r -F'
-          : known.length > 0
-            ? ` -x -a '${known.join(' ')}'`
-            : ' -x'
+    const isWord = spec.value === undefined || spec.optional
+    const value = isWord ? '' : spec.complete ? ' -r -F' : ` -x${offered(ofFlag(spec, known))}`
     return `${when} -l ${flag}${short}${value} -d ${quoted(spec.summary)}`
   })
-  const choices = choicesOf(argument)
-  return [
-    ...options,
-    ...(argument?.complete ? [`${when} -F`] : []),
-    ...(choices.length > 0 ? [`${when} -a '${choices.join(' ')}'`] : []),
-  ]
+  const words = ofWords(args)
+  const found = offered(words)
+  return [...options, ...(words.complete ? [`${when} -F`] : []), ...(found === '' ? [] : [`${when}${found}`])]
+}
+
+function offered({ known, offers }: Completes): string {
+  const all = [...known, ...offers.map(each => `(parley completion --offer ${each} 2>/dev/null)`)]
+  return all.length > 0 ? ` -a '${all.join(' ')}'` : ''
 }
 
 function quoted(text: string): string {

@@ -1,10 +1,18 @@
 // Completion for zsh, with what each word is for.
 import type { FlagSpec } from '../command.ts'
-import { type Completable, type Completion, choicesOf } from './words.ts'
+import { type Completable, type Completes, type Completion, ofFlag, ofWords } from './words.ts'
 
 export function zshCompletion({ first, groups, commands }: Completion): string {
   return `#compdef parley
 # zsh completion for parley. Load it with: source <(parley completion zsh)
+_parley_offer() {
+  local -a found kinds
+  kinds=(\${=@[-1]})
+  for kind in $kinds; do
+    if [[ $kind == +* ]]; then found+=(\${kind#+}); else found+=(\${(f)"$(parley completion --offer $kind 2>/dev/null)"}); fi
+  done
+  compadd "\${@[1,-2]}" -a found
+}
 _parley() {
   local context state line name
   local -a words_of
@@ -35,19 +43,22 @@ if [[ $zsh_eval_context == *loadautofunc* ]]; then _parley "$@"; else compdef _p
 `
 }
 
-function branch({ name, flags, argument }: Completable): string {
+function branch({ name, flags, args }: Completable): string {
   const specs = flags.map(([flag, spec, known]) =>
     quoted(`${spec.many ? '*' : ''}--${flag}[${safe(spec.summary)}]${flagValue(spec, known)}`),
   )
-  const words = argument ? [quoted(`*:${safe(argument.name)}:${action(choicesOf(argument), argument.complete)}`)] : []
+  const words = args[0] ? [quoted(`*:${safe(args[0].name)}:${action(ofWords(args))}`)] : []
   return `        '${name}') _arguments ${[...specs, ...words].join(' ')} ;;`
 }
 
-function flagValue({ value, optional, complete }: FlagSpec, known: readonly string[]): string {
-  return value === undefined || optional ? '' : `:${safe(value)}:${action(known, complete)}`
+function flagValue(spec: FlagSpec, known: readonly string[]): string {
+  const { value, optional } = spec
+  return value === undefined || optional ? '' : `:${safe(value)}:${action(ofFlag(spec, known))}`
 }
 
-function action(known: readonly string[], complete: FlagSpec['complete']): string {
+/** A word with + in front is one to offer; another names what the node is asked for. */
+function action({ known, offers, complete }: Completes): string {
+  if (offers.length > 0) return `_parley_offer "${[...known.map(each => `+${each}`), ...offers].join(' ')}"`
   if (known.length > 0) return `(${known.join(' ')})`
   return complete === undefined ? '' : complete === 'file' ? '_files' : '_files -/'
 }

@@ -1,5 +1,5 @@
 // Checks of the node and of the record: is one running, of this version, and is what it keeps as it was written.
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { ParleyError, Result, Ticks } from '@parley/core'
 import type { Config } from '@parley/node'
 import { asFailure } from '../failure.ts'
@@ -84,12 +84,30 @@ export async function trail({ probes, paths, running }: Scene, look: () => Parle
   try {
     const { sound, runs, unreadable } = await api.trail.verify({}, SLOW)
     const entries = runs.reduce((sum, each) => sum + each.entries, 0)
+    const lost = sound ? await lostRun(api, probes, paths, new Set<string>(runs.map(({ run }) => run))) : undefined
+    if (lost !== undefined) return problem('record', lost, KEEP)
     if (sound) return ok('record', `sound: ${plural(entries, 'entry', 'entries')} in ${plural(runs.length, 'run')}`)
     const first = runs.flatMap(({ findings }) => findings)[0]?.message ?? `${unreadable[0]} cannot be read`
     return problem('record', first, KEEP)
   } catch (thrown) {
     return problem('record', `cannot be verified: ${asFailure(thrown).message}`, KEEP)
   }
+}
+
+/** A record that was put back to an older copy is sound by itself; the folders of later runs tell. */
+async function lostRun(api: NodeClient, probes: Probes, paths: Config['paths'], known: ReadonlySet<string>) {
+  const folders = probes.folders(join(paths.folder, 'runs')).filter(each => !known.has(basename(each)))
+  // One that is being prepared is on no record yet.
+  for (const folder of folders.filter(each => !probes.file(join(each, 'open')))) {
+    const run = basename(folder)
+    try {
+      await api.runs.show({ run })
+    } catch (thrown) {
+      if (asFailure(thrown).code === 'not_found')
+        return `does not know ${run}, whose folder is in the profile: it may be an older copy of itself`
+    }
+  }
+  return undefined
 }
 
 /** A running node supervises its turns. */

@@ -64,6 +64,35 @@ test.runIf(hasTmux).each([44, 80, 120])(
   120_000,
 )
 
+test.runIf(hasTmux).each([44, 80, 120])(
+  'on %i columns: while a run with an agent that does not stop is being ended, it says so, and so does leaving',
+  async columns => {
+    const begun = join(world.folder, 'begun')
+    const deaf = `trap '' INT TERM; touch ${begun}; while :; do sleep 1; done`
+    world.team(
+      `version: 1\nname: house\ndescription: Tidy the house\nagents:\n${agent('sweep', deaf)}plan:\n  - { id: floor, title: Sweep the floor, agent: sweep, prompt: x }\n`,
+    )
+    await world.up()
+    using pty = new Pty(world, 'parley run --yes', { columns, rows: 24 })
+    await pty.shows(/● Sweep the floor/)
+    await expect.poll(() => existsSync(begun), { timeout: 20_000 }).toBe(true)
+    pty.press('C-c')
+    await pty.shows('leave it running')
+    pty.press('e')
+    const ending = await pty.shows('Ending it')
+    pty.press('C-c')
+    await pty.shows('ended with 130')
+    const left = await pty.shows(/^icanon$/m)
+    expect(left).not.toMatch(/The node is gone|continues without/)
+    await expect(`${steady(ending)}\n\n=== left\n${steady(left)}\n`).toMatchFileSnapshot(
+      `abort.screens/ending-${columns}.txt`,
+    )
+    const { runs } = await world.json<{ runs: { run: string }[] }>('runs')
+    expect((await world.over(runs[0]!.run)).state).toBe('aborted')
+  },
+  120_000,
+)
+
 test.runIf(hasTmux)(
   'Ctrl-Z gives the terminal back as it was, and with `fg` the question is there again and takes its key',
   async () => {

@@ -1,8 +1,9 @@
 // The command as a process: starting and stopping nodes, terminals and pipes.
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { RunSummaryView } from '../node/views.ts'
 import { hasTmux, Pty } from '../testing/pty.ts'
 import { HOUSEWORK, teamFile } from '../testing/team.ts'
 import { gone, World } from '../testing/world.ts'
@@ -20,7 +21,15 @@ test('a command that needs a node starts one, and down stops it', async () => {
   expect(world.nodePid).toBe(pid)
   expect((await world.parley('down')).code).toBe(0)
   await gone(pid)
-  for (const args of [['doctor'], ['config'], ['completion', 'bash'], ['init'], ['help']]) await world.parley(...args)
+  const without = [
+    ['doctor'],
+    ['config'],
+    ['completion', 'bash'],
+    ['completion', '--offer', 'runs'],
+    ['init'],
+    ['help'],
+  ]
+  for (const args of without) await world.parley(...args)
   expect(world.nodePid).toBeUndefined()
 })
 
@@ -29,12 +38,27 @@ test('up --detach leaves a node that does not stop by itself', async () => {
   expect(status.pid).toBe(world.nodePid)
 })
 
+test('an agent without a login is a warning before the plan, whose details show what it runs', async () => {
+  writeFileSync(join(world.folder, 'bin', 'claude'), '#!/bin/sh\necho 2.1.0\n', { mode: 0o755 })
+  const asked = await world.parley('solve', 'Tidy up', '--agent', 'claude')
+  expect(asked.code).toBe(5)
+  expect(asked.err).toContain('warning: agent claude: no login of claude was found. Run `claude` once and log in')
+  expect(asked.err).toMatch(/^ +runs +preset claude\n +command +claude -p --input-format /m)
+  const detached = await world.start(['solve', 'Tidy up', '--agent', 'claude', '--detach'], {
+    env: { ANTHROPIC_API_KEY: 'k' },
+  }).ended
+  expect(detached.err).not.toContain('no login')
+})
+
 test('what init writes runs as it is', async () => {
   const { code } = await world.start(['init'], { env: { PATH: '/usr/bin:/bin' } }).ended
   expect(code).toBe(0)
   world.commit()
   const ran = await world.parley('run', 'parley.yaml', '--yes')
   expect(ran.out).toContain('report/README.md')
+  // Its own words for open ends are none.
+  const { runs } = await world.json<{ runs: RunSummaryView[] }>('runs')
+  expect(world.result(await world.over(runs[0]!.run), 'report/todos.md')).not.toContain('parley.yaml')
   expect(ran.code).toBe(0)
 })
 

@@ -1,6 +1,6 @@
 // A byte of the newest run changed on the disk, with real processes: whoever lists runs, or asks for the last one, is
 // told.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { RunSummaryView, TrailPage, VerifyView } from '../node/views.ts'
@@ -62,4 +62,21 @@ test('a damaged run is listed, is the last one, and is told by verify; a type th
   expect(JSON.parse(refused.err)).toMatchObject({
     error: { code: 'trail_damaged', details: { run: newest } },
   })
+})
+
+test('a record that was overwritten by an older copy of itself is no sound one', async () => {
+  expect(await world.parley('solve', 'Tidy up', '--yes')).toMatchObject({ code: 0 })
+  await world.stop()
+  const profile = join(world.home, 'default')
+  const copy = join(world.folder, 'copy')
+  const filter = (path: string) => !path.endsWith('.sock')
+  cpSync(profile, copy, { recursive: true, filter })
+  expect(await world.parley('solve', 'Tidy up again', '--yes')).toMatchObject({ code: 0 })
+  const [newest] = (await listed()).map(({ run }) => run)
+  await world.stop()
+  cpSync(copy, profile, { recursive: true, force: true, filter })
+  expect(await listed()).toHaveLength(1)
+  const { code, out } = await world.parley('doctor')
+  expect(code).toBe(1)
+  expect(out).toMatch(new RegExp(`^problem +record +does not know ${newest}`, 'm'))
 })

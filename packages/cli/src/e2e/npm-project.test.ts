@@ -73,3 +73,38 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Greeted."}
   npm(world.project, 'ci')
   expect(npm(world.project, 'test')).toContain('node test.js')
 })
+
+test('a dependency outside the project is named at the start, and works once it is packed as that says', async () => {
+  world.write('.npmrc', 'offline=true\naudit=false\nfund=false\nupdate-notifier=false\n')
+  world.write('.gitignore', 'node_modules/\n')
+  const money = join(world.project, '../money')
+  mkdirSync(money)
+  writeFileSync(join(money, 'package.json'), json({ name: 'money', version: '1.0.0', main: 'index.js' }))
+  writeFileSync(join(money, 'index.js'), 'module.exports = () => 1\n')
+  const test = "if (require('money')() !== 1) throw new Error('no money')\n"
+  const dependencies = { money: 'file:../money' }
+  world.write('package.json', json({ name: 'app', version: '1.0.0', dependencies, scripts: { test: 'node test.js' } }))
+  world.write('test.js', test)
+  npm(world.project, 'install')
+  npm(world.project, 'test')
+  world.write(
+    'parley.yaml',
+    `version: 1
+name: app
+setup: [npm, ci]
+agents: { one: { command: [sh, -c, 'echo x > made'] } }
+plan: [{ id: a, agent: one, prompt: x, attempts: 1, check: [npm, test] }]
+`,
+  )
+  world.commit()
+  const failed = await world.parley('solve', 'Count', '--yes')
+  const [, advice = ''] =
+    /Pack it into the project: (mkdir .+?), then npm install/.exec(failed.err.replace(/\s+/g, ' ')) ?? []
+  expect([failed.code, advice]).toEqual([1, 'mkdir -p vendor && npm pack ../money --pack-destination vendor'])
+  expect(failed.out).toContain("Cannot find module 'money'")
+  execFileSync('sh', ['-c', advice], { cwd: world.project, env: world.env, stdio: 'pipe' })
+  npm(world.project, 'install', './vendor/money-1.0.0.tgz')
+  world.commit()
+  const solved = await world.parley('solve', 'Count', '--yes')
+  expect([solved.code, solved.err], solved.out).toEqual([0, expect.not.stringContaining('outside the project')])
+})

@@ -136,6 +136,78 @@ test.runIf(hasTmux).each(['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT'] as const)(
 )
 
 test.runIf(hasTmux)(
+  'an intent that comes through a pipe is asked about on the terminal, and so is Ctrl-C',
+  async () => {
+    world.team(
+      TEAM.replace(
+        'preset: supervised, integration: { timeout: never }',
+        'preset: supervised, integration: { on: false }',
+      ),
+    )
+    await world.up()
+    using pty = new Pty(world, 'echo "Tidy the house" | parley solve -')
+    await pty.shows('Start?')
+    pty.press('C-c')
+    await pty.shows('Cancel it, or leave it waiting?')
+    await pty.insist('b', 'y start')
+    await pty.insist('y', 'Done.')
+    await pty.shows('ended with 0')
+    await pty.shows(/^icanon$/m)
+  },
+  60_000,
+)
+
+test.runIf(hasTmux)(
+  'after a wrong passphrase and none, one Ctrl-C asks what shall become of the plan',
+  async () => {
+    world.team(TEAM)
+    await world.up()
+    await world.start(['passphrase', '--stdin'], { input: 'correct horse\n' }).ended
+    using pty = new Pty(world, 'parley run')
+    await pty.shows('Start?')
+    await pty.insist('y', 'Passphrase:')
+    pty.press('wrong horse', 'Enter')
+    await pty.shows('Wrong passphrase.')
+    await pty.shows(/Wrong passphrase\.\nPassphrase:/)
+    pty.press('C-c')
+    await pty.shows('No passphrase was given. Nothing was changed.')
+    await pty.shows('y start')
+    pty.press('C-c')
+    await pty.shows('Cancel it, or leave it waiting?')
+    await pty.insist('w', 'ended with 130')
+    expect(await waiting()).toHaveLength(2)
+  },
+  60_000,
+)
+
+test.runIf(hasTmux)(
+  'after a node that died and a smaller window the run is on the screen once',
+  async () => {
+    world.team(TEAM.replace('echo swept', 'sleep 600; echo swept').replace('echo wiped', 'sleep 600; echo wiped'))
+    await world.ok('runs')
+    using pty = new Pty(world, 'parley run --yes')
+    await pty.shows(/● Sweep the floor/)
+    const pid = world.nodePid!
+    process.kill(pid, 'SIGKILL')
+    await pty.shows('continues 1 run that had been interrupted')
+    const back = await pty.shows(/● Sweep the floor/)
+    expect(back.match(/Tidy the house/g)).toHaveLength(1)
+    for (const [columns, rows] of [
+      [44, 16],
+      [100, 30],
+      [30, 10],
+    ] as const) {
+      pty.resize(columns, rows)
+      await new Promise(resolve => setTimeout(resolve, 1500))
+      expect(pty.screen().match(/Tidy the house/g), pty.screen()).toHaveLength(1)
+    }
+    await world.ok('abort', 'last')
+    await pty.shows('ended with 1')
+  },
+  60_000,
+)
+
+test.runIf(hasTmux)(
   'an answer from elsewhere reaches the open prompt, and a smaller window is drawn anew',
   async () => {
     world.team(TEAM)

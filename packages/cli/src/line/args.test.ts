@@ -89,7 +89,7 @@ test('wrong usage ends with 2, on stderr, as JSON where JSON was asked for', asy
   expect(people).toMatchObject({ code: 2, out: '' })
   expect(people.err).toBe(
     'parley: INTENT is missing: what you want, in quotes, or - to read it from standard input.\n' +
-      '  usage: parley solve INTENT [--team FILE] [--agent NAME] [--project FOLDER] [--yes] [--gates PRESET] [--force] [--detach]\n' +
+      '  usage: parley solve INTENT [--team FILE] [--agent AGENT] [--project FOLDER] [--yes] [--gates PRESET] [--force] [--detach]\n' +
       '  next: `parley solve --help` has examples.\n',
   )
   const narrow = await parley(['solve'], { terminal: new FakeTerminal({ columns: 44 }) })
@@ -97,7 +97,7 @@ test('wrong usage ends with 2, on stderr, as JSON where JSON was asked for', asy
         quotes, or - to read it from
         standard input.
   usage: parley solve INTENT [--team FILE]
-         [--agent NAME] [--project FOLDER]
+         [--agent AGENT] [--project FOLDER]
          [--yes] [--gates PRESET] [--force]
          [--detach]
   next: \`parley solve --help\` has examples.

@@ -213,8 +213,11 @@ test('--detach returns at once and says how to come back', async () => {
   const ran = await solve({ node: api }, '--detach')
   expect(ran.code).toBe(0)
   expect(ran.out).toContain(`${run}\n`)
-  expect(ran.out).toContain('parley show run_aaaaaa --follow')
-  expect(ran.out).toContain('parley approve run_aaaaaa')
+  expect(ran.out).toBe(
+    `${run}\nIt has not started: parley approve run_aaaaaa starts it, parley reject run_aaaaaa cancels it.\n`,
+  )
+  const begun = await solve({ node: node(following([working])).api }, '--detach')
+  expect(begun.out).toBe(`${run}\nIt is running in the background: parley show run_aaaaaa --follow\n`)
 })
 
 test('a run that fails ends with 1 and says why', async () => {
@@ -270,6 +273,75 @@ test('e ends the run, and its end is still shown; the keys that pass over or app
   expect(out).toContain('Aborted.')
 })
 
+test('while a run is being ended its tasks stay in view, and whoever leaves meanwhile is told that it ends', async () => {
+  const terminal = new FakeTerminal({ live: true, interactive: true, keys: ['e'] })
+  const { api } = node(interrupting(terminal, [working]), {
+    '/runs/abort': async (_input, { signal }) => {
+      await new Promise(resolve => setImmediate(resolve))
+      terminal.press('\x03')
+      void signal
+      throw new CallError('INTERNAL', 'connection closed')
+    },
+  })
+  const { code, err } = await solve({ node: api, terminal }, '--yes')
+  expect(code).toBe(130)
+  const screen = screenOf(terminal.output)
+  expect(screen[0]).toBe('Tidy the house  run_aaaaaa')
+  expect(screen).toContain('Ending it: its agents have a moment to stop. Ctrl-C leaves.')
+  expect(screen.join('\n')).not.toContain('The node is gone')
+  expect(err.replaceAll('\n', ' ')).toBe(
+    'It is being ended, also without this terminal. See how it ended: `parley show run_aaaaaa`. ',
+  )
+})
+
+test('one Ctrl-C while an answer is on its way asks as well, as soon as the answer has arrived', async () => {
+  const terminal = new FakeTerminal({ live: true, interactive: true, keys: ['y', 'w'] })
+  const { api } = node(following([gated], [working]), {
+    '/gates/respond': async ({ gate }) => {
+      terminal.press('\x03')
+      await new Promise(resolve => setImmediate(resolve))
+      return { run, gates: [gate] }
+    },
+  })
+  expect((await solve({ node: api, terminal }, '--yes')).code).toBe(130)
+  expect(terminal.output).toContain('Leave run_aaaaaa running, or end it?')
+})
+
+test('a question of several lines is asked as it was written, and says how long its agent waits', async () => {
+  const gates = [questionView(run, 'scan', { question: 'Which one?\n1. red\n2. blue', goes_on: at(45) })]
+  const { api } = node(following([{ ...working, gates }]))
+  const terminal = new FakeTerminal({ interactive: true, keys: ['\x03', 'w'] })
+  await solve({ node: api, terminal }, '--yes')
+  const seen = terminal.output.replaceAll('\u001b[K', '')
+  expect(seen).toContain('scan asks: Which one?\n1. red\n2. blue\n')
+  expect(seen).toContain('Its agent waits another 45 s, then it goes on without an answer.')
+})
+
+test('on 80 columns nothing of what else one is asked before is cut', async () => {
+  const types = [
+    'workspace_create',
+    'envelope_delivery',
+    'integration',
+    'conflict_resolution',
+    'workspace_abort',
+  ] as const
+  const { api } = node(following([{ ...waiting, asks_before: [...types] }], [done]))
+  const terminal = new FakeTerminal({ interactive: true, keys: ['y'] })
+  await solve({ node: api, terminal })
+  const seen = terminal.output.replaceAll('\u001b[K', '')
+  expect(seen).toContain('work is merged, a\nconflict is settled, work is ended\nStart?')
+})
+
+test('a task that is asked about after others have begun does not say that nothing has started', async () => {
+  const tasks = [taskView('scan', { state: 'done', attempt: 1 }), taskView('wipe', { state: 'gated' })]
+  const gate = gateView(run, 'wipe', {})
+  const { api } = node(following([runView({ tasks, gates: [gate] })], [done]))
+  const terminal = new FakeTerminal({ interactive: true, keys: ['y'] })
+  await solve({ node: api, terminal })
+  expect(terminal.output).toContain('It does not start until you answer.')
+  expect(terminal.output).not.toContain('Nothing starts')
+})
+
 test('without a terminal Ctrl-C leaves without a question', async () => {
   const terminal = new FakeTerminal()
   const { api } = node(interrupting(terminal, [working]))
@@ -312,6 +384,30 @@ test('Ctrl-C at the plan, and c: the run is cancelled; b goes back to the questi
   )
   expect((await solve({ node: api, terminal })).code).toBe(1)
   expect(terminal.output.match(/leave it waiting\?/g)).toHaveLength(2)
+})
+
+test('the question of Ctrl-C follows the run: once it is at work, nothing speaks of a plan that waits', async () => {
+  const terminal = new FakeTerminal({ interactive: true })
+  const go = Promise.withResolvers<void>()
+  const { api } = node(async function* (_input, { signal }) {
+    yield waiting
+    await go.promise
+    yield working
+    await new Promise(resolve => signal?.addEventListener('abort', resolve))
+  })
+  const ends = solve({ node: api, terminal })
+  await expect.poll(() => terminal.output).toContain('Start?')
+  terminal.press('\x03')
+  await expect.poll(() => terminal.output).toContain('leave it waiting?')
+  go.resolve()
+  const screen = () => {
+    terminal.clock.advance(100)
+    return screenOf(terminal.output).join('\n')
+  }
+  await expect.poll(screen).toContain('Leave run_aaaaaa running, or end it?')
+  expect(screenOf(terminal.output).join('\n')).not.toContain('Nothing starts')
+  terminal.press('\x03')
+  expect((await ends).code).toBe(130)
 })
 
 test('a plan with a fallback says what it does, and when', async () => {

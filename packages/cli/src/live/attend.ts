@@ -24,8 +24,9 @@ export async function attend(
 ): Promise<ExitCode> {
   const { yes = false, watch = false, team, told = new Set() } = options
   if (isAttended(context)) {
-    const { kind, view } = await new Attendance(context, api, run, { ...options, told }).stay()
-    return kind === 'over' ? conclude(context, view, told) : leave(context, view, run)
+    const attended = await new Attendance(context, api, run, { ...options, told }).stay()
+    if (attended.kind === 'over') return conclude(context, attended.view, told)
+    return leave(context, attended.view, run, attended.ending)
   }
   const passed = new Set<string>()
   for (;;) {
@@ -40,7 +41,7 @@ export async function attend(
     else if (plan && yes) for (const each of meant) await approve(api, each)
     else if (plan) {
       // So that somebody who approves it later can read what it is about.
-      for (const line of planDetails(view, team, drawing(context)).slice(0, -1)) remark(context, line)
+      for (const line of planDetails(view, team, drawing(context), options.agents).slice(0, -1)) remark(context, line)
       throw answerNeeded(context, gate, view)
     }
     // Stay while other tasks work or a fallback will answer; otherwise nothing would ever happen here.
@@ -68,13 +69,17 @@ function conclude(context: Context, view: RunView, told: ReadonlySet<string>): E
 }
 
 /** Leaving never ends the run; the message says how to come back. */
-function leave(context: Context, view: RunView | undefined, run: string): ExitCode {
+function leave(context: Context, view: RunView | undefined, run: string, ending = false): ExitCode {
   const id = shortId(run)
+  if (ending) {
+    remark(context, `It is being ended, also without this terminal. See how it ended: \`parley show ${id}\`.`)
+    return EXIT.interrupted
+  }
   const [gate] = view && !isOver(view.state) ? view.gates : []
   const plan = view && gate && isPlan(gate, view)
   if (gate && !plan) tell(context, gate)
   const text = plan
-    ? `${untilText(gate, context.clock.now())} Start it: \`parley approve ${id}\`. Cancel it: \`parley reject ${id}\`.`
+    ? `${untilText(gate, context.clock.now(), true)} Start it: \`parley approve ${id}\`. Cancel it: \`parley reject ${id}\`.`
     : `It continues without this terminal. Return to it: \`parley show ${id} --follow\`. End it: \`parley abort ${id}\`.`
   remark(context, text)
   if (view?.machine) remark(context, heldLine(view.machine, drawing(context)))
@@ -88,7 +93,7 @@ function tell(context: Context, gate: GateView): void {
 /** Nobody can be asked here. */
 function answerNeeded({ clock }: Context, gate: GateView, view: RunView): Failure {
   const [run, id, details] = [shortId(gate.run), shortId(gate.id), { run: gate.run, gate: gate.id }]
-  const until = untilText(gate, clock.now())
+  const until = untilText(gate, clock.now(), isPlan(gate, view))
   if (isPlan(gate, view))
     return new Failure('approval_needed', `The run ${run} is waiting: its plan has not been approved. ${until}`, {
       why: 'There is no terminal to ask on, and --yes was not given.',

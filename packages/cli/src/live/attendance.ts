@@ -5,7 +5,7 @@ import type { Context } from '../command.ts'
 import { asFailure } from '../failure.ts'
 import type { Key } from '../keyboard.ts'
 import type { NodeClient } from '../node/client.ts'
-import { type GateView, isOver, type RunView } from '../node/views.ts'
+import { type DescribedAgent, type GateView, isOver, type RunView } from '../node/views.ts'
 import { drawing } from '../output.ts'
 import { shortId, shortIds } from '../render/format.ts'
 import { liveFrame } from '../render/live.ts'
@@ -27,12 +27,14 @@ export interface AttendOptions {
   /** Without a terminal to ask on: leave gates to others. */
   readonly watch?: boolean
   readonly team?: Team
+  /** What the agents run, where there is no team file. */
+  readonly agents?: readonly DescribedAgent[]
   readonly told?: Set<string>
 }
 
 export type Attended =
   | { readonly kind: 'over'; readonly view: RunView }
-  | { readonly kind: 'left'; readonly view: RunView | undefined }
+  | { readonly kind: 'left'; readonly view: RunView | undefined; readonly ending: boolean }
 
 export function isPlan({ type }: GateView, { tasks }: RunView): boolean {
   return type === 'task_approval' && tasks.every(({ attempt }) => attempt === 0)
@@ -67,6 +69,10 @@ export class Attendance {
   #begun = false
   #hasAsked = false
   #busy = false
+  /** The run was asked to end from here. */
+  #ending = false
+  /** Ctrl-C came while an answer was on its way. */
+  #wantsToLeave = false
   /** The plan was approved here, with the plans inside it. */
   #agreed = false
 
@@ -108,7 +114,7 @@ export class Attendance {
       else this.#screen.clear()
     }
     const view = this.#view
-    return view && isOver(view.state) ? { kind: 'over', view } : { kind: 'left', view }
+    return view && isOver(view.state) ? { kind: 'over', view } : { kind: 'left', view, ending: this.#ending }
   }
 
   #see(view: RunView): void {
@@ -158,7 +164,7 @@ export class Attendance {
   /** What is asked next, if nothing is being asked. */
   #next(): void {
     const view = this.#view
-    if (!view || this.#asked || this.#busy || isOver(view.state)) return
+    if (!view || this.#asked || this.#busy || this.#ending || isOver(view.state)) return
     const [gate] = this.#open
     if (!gate) return
     const alike = () => this.#open.filter(({ type }) => type === gate.type)
@@ -190,7 +196,7 @@ export class Attendance {
   #planPrompt(gates: () => readonly GateView[]): Prompt<GateAnswer> {
     const answer = (choice: GateChoice): GateAnswer => ({ kind: 'answer', gates: gates(), choice })
     const about = (drawn: Drawing) => {
-      const until = this.#asked?.about === 'gate' ? untilLines(this.#asked.gate, drawn) : []
+      const until = this.#asked?.about === 'gate' ? untilLines(this.#asked.gate, drawn, true) : []
       const plan = planLines(this.#view!, drawn).map(line => drawn.paint('quiet', line))
       return [...plan, drawn.paint('strong', 'Start?'), ...until]
     }
@@ -211,29 +217,51 @@ export class Attendance {
     ])
   }
 
+  /** The run may begin, or end up elsewhere, while it is asked: question and keys are those of the newest view. */
   #leavingPrompt(): Prompt<Leaving> {
+    const stay: Option<Leaving> = { key: 'b', label: 'back', help: 'stays here', gives: { answer: 'stay' } }
+    const about = (drawn: Drawing) => {
+      const plan = this.#waitingPlan
+      const question = plan ? 'Cancel it, or leave it waiting?' : `Leave ${shortId(this.#run)} running, or end it?`
+      return [
+        ...wrap(question, drawn.width).map(line => drawn.paint('strong', line)),
+        ...(plan ? untilLines(plan, drawn, true) : []),
+      ]
+    }
+    return new Prompt<Leaving>(about, () =>
+      this.#waitingPlan
+        ? [
+            { key: 'c', label: 'cancel', help: 'the run ends, and nothing has started', gives: { answer: 'abort' } },
+            {
+              key: 'w',
+              label: 'leave it waiting',
+              help: 'answer it later: `parley inbox`',
+              gives: { answer: 'leave' },
+            },
+            stay,
+          ]
+        : [
+            {
+              key: 'w',
+              label: 'leave it running',
+              help: 'it continues without this terminal',
+              gives: { answer: 'leave' },
+            },
+            {
+              key: 'e',
+              label: 'end it',
+              help: 'its work ends; what has been merged is kept',
+              gives: { answer: 'abort' },
+            },
+            stay,
+          ],
+    )
+  }
+
+  get #waitingPlan(): GateView | undefined {
     const view = this.#view
     const [gate] = view?.gates ?? []
-    const plan = view !== undefined && gate !== undefined && isPlan(gate, view)
-    const stay: Option<Leaving> = { key: 'b', label: 'back', help: 'stays here', gives: { answer: 'stay' } }
-    if (plan) {
-      const about = (drawn: Drawing) => [
-        ...wrap('Cancel it, or leave it waiting?', drawn.width).map(line => drawn.paint('strong', line)),
-        ...untilLines(gate, drawn),
-      ]
-      return new Prompt<Leaving>(about, () => [
-        { key: 'c', label: 'cancel', help: 'the run ends, and nothing has started', gives: { answer: 'abort' } },
-        { key: 'w', label: 'leave it waiting', help: 'answer it later: `parley inbox`', gives: { answer: 'leave' } },
-        stay,
-      ])
-    }
-    const about = (drawn: Drawing) =>
-      wrap(`Leave ${shortId(this.#run)} running, or end it?`, drawn.width).map(line => drawn.paint('strong', line))
-    return new Prompt<Leaving>(about, () => [
-      { key: 'w', label: 'leave it running', help: 'it continues without this terminal', gives: { answer: 'leave' } },
-      { key: 'e', label: 'end it', help: 'its work ends; what has been merged is kept', gives: { answer: 'abort' } },
-      stay,
-    ])
+    return view && gate && isPlan(gate, view) ? gate : undefined
   }
 
   #press(key: Key): void {
@@ -271,8 +299,13 @@ export class Attendance {
 
   /** A second Ctrl-C leaves at once. */
   #interrupted(): void {
-    if (this.#busy || this.#asked?.about === 'leaving' || !this.#view) this.#leave()
-    else this.#asked = { about: 'leaving', prompt: this.#leavingPrompt() }
+    if (this.#ending || this.#wantsToLeave || this.#asked?.about === 'leaving' || !this.#view) this.#leave()
+    else if (this.#busy) this.#wantsToLeave = true
+    else this.#askToLeave()
+  }
+
+  #askToLeave(): void {
+    this.#asked = { about: 'leaving', prompt: this.#leavingPrompt() }
   }
 
   #leave(): void {
@@ -283,7 +316,23 @@ export class Attendance {
     this.#asked = undefined
     if (what === 'leave') this.#leave()
     else if (what === 'stay') this.#next()
-    else void this.#act(() => this.#api.runs.abort({ run: this.#run, reason: 'aborted at the terminal' }))
+    else void this.#end()
+  }
+
+  /** Its agents have some seconds to stop; the tasks stay in view meanwhile. */
+  async #end(): Promise<void> {
+    this.#ending = true
+    this.#screen.now()
+    try {
+      await this.#api.runs.abort({ run: this.#run, reason: 'aborted at the terminal' })
+    } catch (thrown) {
+      // Whoever has left has closed the connection; the node ends the run all the same.
+      if (this.#stop.signal.aborted) return
+      this.#ending = false
+      this.#say([asFailure(thrown).message])
+      this.#next()
+    }
+    this.#screen.now()
   }
 
   #answered(asked: AskedGate, answer: GateAnswer): void {
@@ -296,7 +345,7 @@ export class Attendance {
       case 'details':
         this.#screen.above(
           isPlan(gate, view)
-            ? ['', ...planDetails(view, this.#options.team, drawn)]
+            ? ['', ...planDetails(view, this.#options.team, drawn, this.#options.agents)]
             : gateDetails(gate, short, drawn, work),
         )
         return
@@ -342,6 +391,7 @@ export class Attendance {
     try {
       await this.#screen.aside(act)
     } catch (thrown) {
+      if (this.#stop.signal.aborted) return
       const { code, message } = asFailure(thrown)
       if (typed && !GONE.has(code)) {
         typed.prompt.refuse(message)
@@ -349,6 +399,8 @@ export class Attendance {
       } else this.#say([GONE.has(code) ? 'Somebody else has already answered.' : message])
     } finally {
       this.#busy = false
+      if (this.#wantsToLeave && !isOver(this.#view!.state)) this.#askToLeave()
+      this.#wantsToLeave = false
       this.#next()
       this.#screen.now()
     }
@@ -361,12 +413,17 @@ export class Attendance {
     const drawn = drawing(this.#context)
     const height = Math.max(3, terminal.rows - 1)
     const room = global.quiet ? height : Math.max(3, height - LEAST_TREE)
-    const asked = this.#asked?.prompt.lines(drawn, room) ?? []
+    const asked = this.#asked?.prompt.lines(drawn, room) ?? (this.#ending ? endingNote(view, drawn) : [])
     if (global.quiet) return asked
     const gap = asked.length > 0 && height - asked.length > LEAST_TREE + 1 ? [''] : []
     const tree = liveFrame(view, { ...drawn, height: Math.max(1, height - asked.length - gap.length) })
     return [...tree.slice(0, height - asked.length), ...gap, ...asked]
   }
+}
+
+function endingNote({ state }: RunView, { paint, width }: Drawing): readonly string[] {
+  if (isOver(state)) return []
+  return wrap('Ending it: its agents have a moment to stop. Ctrl-C leaves.', width).map(line => paint('warning', line))
 }
 
 /** A task of a plan inside a task, before anybody works on it. */

@@ -55,6 +55,7 @@ scan: Scan the house
   check    npm test
   review   by critic (preset claude, model strict): Is it clean?
   or       second (preset codex)
+  command  codex exec --json --sandbox workspace-write --skip-git-repo-check -
   or       helper (tidy)
   limits   2 attempts at most, 5m00s a turn
 `)
@@ -63,6 +64,33 @@ scan: Scan the house
     cwd: folder,
   })
   expect(waits.err).toContain("runs     sh -c 'rm -r dust'")
+})
+
+test('the details of one agent alone say what it runs, as the node knows it', async () => {
+  const agents = [{ name: 'writer', runs: 'preset claude', facts: [{ label: 'command', text: 'claude -p --verbose' }] }]
+  const { api } = node(following([waiting], [done]), { '/solve/start': { run: waiting.run, warnings: [], agents } })
+  const terminal = new FakeTerminal({ interactive: true, keys: ['d', 'y'] })
+  await solve({ node: api, terminal })
+  const seen = terminal.output.replaceAll('\u001b[K', '')
+  expect(seen).toContain('  agent    writer\n  runs     preset claude\n  command  claude -p --verbose\n  limits ')
+})
+
+test('a warning about a line of the team file names the file', async () => {
+  const folder = tempFolder()
+  writeFileSync(join(folder, 'parley.yaml'), 'version: 1\nname: t\nagents: { a: { command: [x] } }\n')
+  const warned = { run: waiting.run, warnings: ['line 3: No task uses b.', 'concurrency is 8'], agents: [] }
+  const { api } = node(following([done]), { '/solve/start': warned })
+  const { err } = await parley(['solve', 'x', '--yes'], { node: api, cwd: folder })
+  expect(err).toBe('warning: parley.yaml: line 3: No task uses b.\nwarning: concurrency is 8\n')
+})
+
+test('one line too many is shown: to say so would take its place', async () => {
+  const text = Array.from({ length: 41 }, (_, index) => `Line ${index} of the answer`).join('\n')
+  const answered = runView({ ...done, tasks: [{ ...done.tasks[0]!, steps: [stepView({ text })] }] })
+  const terminal = new FakeTerminal({ interactive: true })
+  const { out } = await solve({ node: node(following([answered])).api, terminal }, '--yes')
+  expect(out).toContain('Line 40 of the answer')
+  expect(out).not.toContain('more line')
 })
 
 test('what the team has to say is printed at the end: one answer whole', async () => {
@@ -119,9 +147,15 @@ test('a file that was put back twice is named once', async () => {
   )
 })
 
-test('a result that is no branch comes with the command that copies it', async () => {
+test('a result that is no branch is taken over in the same way, and says what was deleted', async () => {
   const { branch: _, ...result } = done.result!
-  const copied = { ...done, project: "/home/it's mine", result: { ...result, folder: '/profile/result' } }
+  const copied = {
+    ...done,
+    project: "/home/it's mine",
+    result: { ...result, folder: '/profile/result', deleted: [result.files[0]!] },
+  }
   const { out } = await solve({ node: node(following([copied])).api }, '--yes')
-  expect(out).toContain(`take    cp -R /profile/result/. '/home/it'\\''s mine/'\n`)
+  expect(out).toContain('result  folder /profile/result\n')
+  expect(out).toMatch(/^take {4}parley apply run_\w{6}$/m)
+  expect(out).toContain(`  ${result.files[0]} (deleted)\n`)
 })

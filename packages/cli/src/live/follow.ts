@@ -5,7 +5,7 @@ import { asFailure, Failure } from '../failure.ts'
 import { cliLimits } from '../limits.ts'
 import type { NodeClient } from '../node/client.ts'
 import { type GateView, isOver, type MachineView, type RunView } from '../node/views.ts'
-import { drawing, printJson, printLines, remark } from '../output.ts'
+import { continuedText, drawing, printJson, printLines, remark } from '../output.ts'
 import { liveFrame } from '../render/live.ts'
 import { heldLine, SOUND_AGAIN } from '../render/machine.ts'
 import { oneLine } from '../render/text.ts'
@@ -130,7 +130,9 @@ export async function* steadyViews(
     await pause(context, cliLimits.reconnectMs * losses, signal)
     if (signal.aborted) return
     try {
-      api = await context.connect()
+      // Written by itself, the line would stand in the middle of the frame that is drawn in place.
+      const onContinued = (runs: number) => tell(continuedText(runs))
+      api = await context.connect({ onContinued })
       connected(api)
     } catch (thrown) {
       // The next round fails on the old connection, which counts.

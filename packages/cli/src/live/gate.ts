@@ -41,8 +41,52 @@ export function gatePrompt(
   return new Prompt(about, () => (gate.kind === 'question' ? replies(gate) : verdicts(gate, alike())))
 }
 
-export function untilLines(gate: GateView, { paint, width, now }: Drawing): readonly string[] {
-  return wrap(untilText(gate, now), width).map(line => paint('warning', line))
+const NONE_STARTS = 'None of them starts until you answer.'
+
+/** The tasks of a plan that wait together: one answer for all of them. */
+export function planPrompt(gates: () => readonly GateView[]): Prompt<GateAnswer> {
+  const answer = (choice: Decision): GateAnswer => ({ kind: 'answer', gates: gates(), choice })
+  const about = (drawing: Drawing) => {
+    const all = gates()
+    const [first] = all
+    return [
+      ...wrap(plansQuestion(all), drawing.width).map(line => drawing.paint('strong', line)),
+      ...all.flatMap(({ question }) => wrap(`  ${oneLine(question)}`, drawing.width)),
+      ...(first?.deadline === undefined ? [NONE_STARTS] : untilLines(first, drawing)),
+    ]
+  }
+  return new Prompt(about, () => {
+    const count = gates().length
+    return [
+      {
+        key: 'y',
+        label: `start all ${count}`,
+        help: 'all these tasks are approved',
+        gives: { answer: answer({ decision: 'approve' }) },
+      },
+      {
+        key: 'n',
+        label: `cancel all ${count}`,
+        help: 'all these tasks are cancelled, and so are those that need them',
+        gives: {
+          asks: 'Why? It is recorded. Empty: no reason',
+          answers: reason => ({ answer: answer({ decision: 'reject', ...(reason && { reason }) }) }),
+        },
+      },
+      { ...SHOW, help: 'shows each with its id: `parley approve` and `reject` answer one alone' },
+      LATER,
+    ]
+  })
+}
+
+/** `May these 3 tasks start? Tidy the house` */
+export function plansQuestion(gates: readonly GateView[]): string {
+  const intent = gates[0]?.intent
+  return `May these ${gates.length} tasks start?${intent === undefined ? '' : ` ${oneLine(intent)}`}`
+}
+
+export function untilLines(gate: GateView, { paint, width, now }: Drawing, plan = false): readonly string[] {
+  return wrap(untilText(gate, now, plan), width).map(line => paint('warning', line))
 }
 
 const SHOW: Option<GateAnswer> = {

@@ -3,6 +3,7 @@ import type { Context } from '../command.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { asFailure } from '../failure.ts'
 import type { Key } from '../keyboard.ts'
+import { cliLimits } from '../limits.ts'
 import { machineFault, type NodeClient } from '../node/client.ts'
 import type { GateView, MachineView } from '../node/views.ts'
 import { drawing } from '../output.ts'
@@ -11,7 +12,15 @@ import { heldLine } from '../render/machine.ts'
 import type { Drawing } from '../render/tasks.ts'
 import { cut, oneLine, wrap } from '../render/text.ts'
 import { fallbackText } from '../render/waiting.ts'
-import { answerGate, type GateAnswer, type GateChoice, gateDetails, gatePrompt } from './gate.ts'
+import {
+  answerGate,
+  type GateAnswer,
+  type GateChoice,
+  gateDetails,
+  gatePrompt,
+  planPrompt,
+  plansQuestion,
+} from './gate.ts'
 import { type GateWork, gateWork } from './gate-work.ts'
 import { type Notify, notifier } from './notify.ts'
 import type { Prompt } from './prompt.ts'
@@ -40,7 +49,9 @@ class Inbox {
   readonly #screen: Screen
   readonly #stop = new AbortController()
   readonly #settling: Settling
+  /** What can be opened: of a plan the first of its tasks, which stands for all. */
   #list: readonly GateView[] = []
+  #all: readonly GateView[] = []
   /** The id of what is marked in the list. */
   #marked: string | undefined
   #open: OpenGate | undefined
@@ -49,6 +60,7 @@ class Inbox {
   #notify: Notify = () => undefined
   #busy = false
   #hint: string | undefined
+  #helps = false
 
   constructor(context: Context, api: NodeClient, own: (list: readonly GateView[]) => readonly GateView[]) {
     this.#context = context
@@ -77,7 +89,7 @@ class Inbox {
   #see(gates: readonly GateView[]): void {
     const before = this.#index
     const known = new Set(this.#list.map(({ id }) => id))
-    this.#list = this.#own(gates)
+    this.#take(this.#own(gates))
     const fresh = this.#list.find(({ id }) => !known.has(id))
     if (fresh && this.#seen) this.#notify(`${shortId(fresh.run)} waits for your answer.`)
     this.#seen = true
@@ -101,6 +113,16 @@ class Inbox {
       },
       () => undefined,
     )
+  }
+
+  #take(all: readonly GateView[]): void {
+    this.#all = all
+    this.#list = all.filter(gate => gate.type !== 'task_approval' || this.#planOf(gate)[0]?.id === gate.id)
+  }
+
+  /** The tasks of its run that wait for approval. */
+  #planOf({ run, type }: GateView): readonly GateView[] {
+    return type === 'task_approval' ? this.#all.filter(each => each.run === run && each.type === type) : []
   }
 
   get #index(): number {
@@ -139,9 +161,12 @@ class Inbox {
     else if (key.name === 'down' || key.name === 'j') this.#mark(this.#index + 1)
     else if (key.name === 'return' || key.name === 'enter') this.#openAt(this.#index)
     else if (Number.isInteger(number) && number > 0) this.#openAt(number - 1)
+    else if (key.name === '?') this.#helps = !this.#helps
     else
       this.#hint =
-        this.#list.length > 0 ? 'Nothing happens there: ↑ ↓ and Enter, a number, or q.' : 'Only q does something here.'
+        this.#list.length > 0
+          ? 'Nothing happens there: ↑ ↓ and Enter, a number, or q; ? shows the keys.'
+          : 'Only q does something here.'
   }
 
   #openAt(index: number): void {
@@ -153,7 +178,9 @@ class Inbox {
     this.#marked = gate.id
     const alike = () => this.#list.filter(({ run, type }) => run === gate.run && type === gate.type)
     const work = gateWork(this.#api, gate, () => this.#screen.changed())
-    const open: OpenGate = { gate, work, prompt: gatePrompt(gate, alike, () => open.gate, work) }
+    const plan = this.#planOf(gate).length > 1
+    const prompt = plan ? planPrompt(() => this.#planOf(gate)) : gatePrompt(gate, alike, () => open.gate, work)
+    const open: OpenGate = { gate, work, prompt }
     this.#open = open
     this.#settling.shown()
   }
@@ -167,8 +194,10 @@ class Inbox {
     if (!outcome) return
     const { answer } = outcome
     if (answer.kind === 'details') {
-      const short = shortIds(this.#list.map(({ id }) => id))
-      this.#screen.above(gateDetails(open.gate, short, drawing(this.#context), open.work()))
+      const short = shortIds(this.#all.map(({ id }) => id))
+      const plan = this.#planOf(open.gate)
+      const shown = plan.length > 1 ? plan : [open.gate]
+      this.#screen.above(shown.flatMap(each => gateDetails(each, short, drawing(this.#context), open.work())))
     } else if (answer.kind === 'later') this.#open = undefined
     else void this.#answer(open, answer.gates, answer.choice)
   }
@@ -180,7 +209,7 @@ class Inbox {
       await this.#screen.aside(async () => {
         for (const each of gates) await answerGate(this.#api, each, choice)
       })
-      this.#list = this.#list.filter(({ id }) => !gates.some(each => each.id === id))
+      this.#take(this.#all.filter(({ id }) => !gates.some(each => each.id === id)))
       this.#mark(this.#index)
       this.#hint = 'Done.'
     } catch (thrown) {
@@ -211,10 +240,12 @@ class Inbox {
     }
     const hint = this.#hint === undefined ? [] : wrap(this.#hint, drawn.width).map(line => drawn.paint('warning', line))
     if (this.#list.length === 0) return [...held, 'Nothing is waiting for you.', ...hint, keysOf(['q', 'quit'], drawn)]
-    const keys = keysOf(['↑↓', 'choose', 'Enter', 'open', 'q', 'quit'], drawn)
-    const room = Math.max(2, height - held.length - hint.length - 2)
+    const keys = this.#helps
+      ? listHelp(drawn)
+      : [keysOf(['↑↓', 'choose', 'Enter', 'open', '?', 'help', 'q', 'quit'], drawn)]
+    const room = Math.max(2, height - held.length - hint.length - keys.length - 1)
     const what = `${plural(this.#list.length, 'thing waits', 'things wait')} for you`
-    return [...held, drawn.paint('strong', what), ...this.#items(room, drawn), ...hint, keys]
+    return [...held, drawn.paint('strong', what), ...this.#items(room, drawn), ...hint, ...keys]
   }
 
   /** Two lines for each, those around the marked one if there is no room for all. */
@@ -224,11 +255,12 @@ class Inbox {
     const several = this.#list.some(({ run }) => run !== this.#list[0]?.run)
     return this.#list.slice(first, first + shown).flatMap((gate, offset) => {
       const index = first + offset
+      const plan = this.#planOf(gate)
       const mark = gate.id === this.#marked ? drawn.paint('active', '▸') : ' '
       const lead = `${mark} ${String(index + 1).padStart(2)} `
       return [
-        `${lead}${cut(askedBy(gate), drawn.width - 5)}`,
-        `     ${drawn.paint('quiet', cut(factsOf(gate, drawn, several), drawn.width - 5))}`,
+        `${lead}${cut(plan.length > 1 ? plansQuestion(plan) : askedBy(gate), drawn.width - 5)}`,
+        `     ${drawn.paint('quiet', cut(factsOf(gate, drawn, several, plan.length > 1), drawn.width - 5))}`,
       ]
     })
   }
@@ -240,14 +272,31 @@ function askedBy({ kind, task, question, remark }: GateView): string {
 }
 
 /** `Tidy the house · waits 5 min · is merged by itself in 4 min`; of which run, where several wait. */
-function factsOf(gate: GateView, { now }: Drawing, several: boolean): string {
+function factsOf(gate: GateView, { now }: Drawing, several: boolean, plan: boolean): string {
   const waits = `waits ${inWords(between(gate.since, undefined, now) ?? 0)}`
   const then = fallbackText(gate, now)
   return [
-    ...(several ? [oneLine(gate.intent ?? shortId(gate.run))] : []),
+    // Two runs of the same file have the same intent.
+    ...(several ? [shortId(gate.run), ...(gate.intent === undefined || plan ? [] : [oneLine(gate.intent)])] : []),
     waits,
     ...(then === undefined ? [] : [then]),
   ].join(' · ')
+}
+
+const LIST_KEYS = [
+  ['↑ ↓', 'choose what is marked with ▸; so do k and j'],
+  ['Enter', 'opens it: there it is answered with one key'],
+  ['1 to 9', 'opens the one with that number'],
+  ['q', 'quits; everything stays as it is'],
+  ['?', 'hides this'],
+] as const
+
+function listHelp(drawn: Drawing): readonly string[] {
+  return LIST_KEYS.flatMap(([key, does]) =>
+    wrap(does, Math.max(cliLimits.leastColumns, drawn.width - 10)).map(
+      (line, index) => `  ${drawn.paint('active', (index === 0 ? key : '').padEnd(6))}  ${line}`,
+    ),
+  )
 }
 
 function keysOf(pairs: readonly string[], { paint, width }: Drawing): string {

@@ -1,6 +1,7 @@
 // What the node shows of runs, tasks, gates, trails and agents, as its operations declare it.
 import type { Input, Output } from './client.ts'
 
+export type DescribedAgent = Output<'/solve/start'>['agents'][number]
 export type NodeStatus = Output<'/node/status'>
 export type MachineView = NonNullable<NodeStatus['machine']>
 export type RunSummaryView = Output<'/runs/list'>['runs'][number]

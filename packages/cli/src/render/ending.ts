@@ -68,12 +68,6 @@ export function resultLines(view: RunView, width: number): readonly string[] {
   return [...placeLines(view, width), ...keptLines(view)]
 }
 
-/** The project is no git repository, so nothing is merged. What the run has deleted stays. */
-export function copyCommand(from: string, to: string): string {
-  const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${oneLine(path).replaceAll("'", "'\\''")}'`)
-  return `cp -R ${quoted(`${from}/.`)} ${quoted(`${to}/`)}`
-}
-
 interface Kept {
   readonly run: string
   readonly tasks: readonly PlanTaskView[]
@@ -90,8 +84,11 @@ export function keptLines({ run, tasks }: Kept): readonly string[] {
 }
 
 /** Of a run that is not done, the result has only a part. */
-function partOf({ state, tasks_done, tasks_total }: RunView): string {
-  return state === 'done' ? '' : ` (takes ${tasks_done} of ${plural(tasks_total, 'task')})`
+function partOf({ state, tasks, tasks_done, tasks_total }: RunView): string {
+  const salvaged = tasks.filter(
+    task => task.parent === undefined && task.state !== 'done' && task.salvage?.state === 'merged',
+  )
+  return state === 'done' ? '' : ` (takes ${tasks_done + salvaged.length} of ${plural(tasks_total, 'task')})`
 }
 
 function placeLines(view: RunView, width: number): readonly string[] {
@@ -104,26 +101,23 @@ function placeLines(view: RunView, width: number): readonly string[] {
   const label = (name: string, text: string) => `${name.padEnd(8)}${text}`
   return [
     label('files', result.files.length === 0 ? 'none changed' : `${result.files.length} changed`),
-    ...shown.map(file => cut(`  ${oneLine(file)}`, width)),
+    ...shown.map(file => cut(`  ${oneLine(file)}${result.deleted?.includes(file) ? ' (deleted)' : ''}`, width)),
     ...(rest > 0 ? [`  … and ${rest} more`] : []),
-    ...(result.branch
+    ...(result.branch || result.folder
       ? [
-          label('result', `branch ${oneLine(result.branch)}`),
+          label('result', result.branch ? `branch ${oneLine(result.branch)}` : `folder ${oneLine(result.folder!)}`),
           label('look', `parley diff ${shortId(view.run)}`),
           ...(applied.some(({ undone }) => undone === undefined)
             ? []
             : [label('take', `parley apply ${shortId(view.run)}${partOf(view)}`)]),
         ]
       : []),
-    ...applied.map(({ branch, commit, how, undone }) =>
+    ...applied.map(({ branch, commit, folder, how, undone }) =>
       label(
         undone === undefined ? 'applied' : 'undone',
-        `${how === 'patch' ? 'staged' : `on ${oneLine(branch ?? 'HEAD')}, commit ${shortHash(commit)}`}`,
+        `${how === 'copy' ? `in ${oneLine(folder)}` : how === 'patch' ? 'staged' : `on ${oneLine(branch ?? 'HEAD')}, commit ${shortHash(commit)}`}`,
       ),
     ),
-    ...(result.folder
-      ? [label('result', `folder ${oneLine(result.folder)}`), label('take', copyCommand(result.folder, view.project))]
-      : []),
     ...(!result.branch && !result.folder ? [label('result', `commit ${result.commit}`)] : []),
   ]
 }

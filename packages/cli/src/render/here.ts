@@ -27,7 +27,9 @@ export interface Here {
 
 export function hereLines(here: Here, drawing: Drawing): readonly string[] {
   const { paint, width } = drawing
-  const { waiting, at_work, last, machine } = here
+  const { waiting, last, machine } = here
+  // A plan that nobody has approved is among what waits.
+  const at_work = here.at_work.filter(({ state }) => state !== 'waiting')
   const part = (title: string, lines: readonly string[]) =>
     lines.length > 0 ? [paint('strong', title), ...lines, ''] : []
   return [
@@ -43,7 +45,7 @@ export function hereLines(here: Here, drawing: Drawing): readonly string[] {
         : [],
     ),
     ...part('Last', last ? runsTable([last], drawing) : []),
-    ...(waiting.length + at_work.length === 0 ? [...wrap(quietText(here), width), ''] : []),
+    ...(waiting.length + here.at_work.length === 0 ? [...wrap(quietText(here), width), ''] : []),
     ...(here.http === undefined ? [] : [...wrap(`HTTP: ${oneLine(here.http)}`, width), '']),
     paint('strong', 'Next'),
     ...nextSteps(here).flatMap(([line, what]) => [`  ${line}`, `      ${paint('quiet', cut(what, width - 6))}`]),
@@ -52,17 +54,29 @@ export function hereLines(here: Here, drawing: Drawing): readonly string[] {
 
 function waitingLines({ waiting }: Here, { now, width, paint }: Drawing): readonly string[] {
   const short = shortIds(waiting.map(({ id }) => id))
-  const shown = waiting.slice(0, MOST)
-  const more = waiting.length - shown.length
+  const several = waiting.some(({ run }) => run !== waiting[0]?.run)
+  const things = [...Map.groupBy(waiting, thingOf).values()]
+  const shown = things.slice(0, MOST)
+  const more = things.length - shown.length
   return [
-    ...shown.flatMap(gate => {
+    ...shown.flatMap(([first, ...others]) => {
+      const gate = first!
       const then = fallbackText(gate, now)
-      const facts = [short(gate.id), ...(then === undefined ? [] : [then])].join(' · ')
-      return [cut(`  ${oneLine(gate.question)}`, width), `    ${paint('quiet', cut(facts, width - 4))}`]
+      // One answer is enough for the tasks of a plan.
+      const plan = others.length > 0
+      const question = plan ? `May these ${others.length + 1} tasks start? ${gate.intent ?? ''}` : gate.question
+      const facts = [
+        plan ? shortId(gate.run) : short(gate.id),
+        ...(several && !plan ? [shortId(gate.run)] : []),
+        ...(then === undefined ? [] : [then]),
+      ].join(' · ')
+      return [cut(`  ${oneLine(question)}`, width), `    ${paint('quiet', cut(facts, width - 4))}`]
     }),
     ...(more > 0 ? [`  … and ${more} more`] : []),
   ]
 }
+
+const thingOf = ({ id, run, type }: GateView) => (type === 'task_approval' ? run : id)
 
 const MOST = 5
 

@@ -111,6 +111,15 @@ test('a run that waits for somebody says so', () => {
   expect(totalLine(waiting, { width: 80, now, paint: plain })).toBe('waits for you · 0/0 done · 1m15s')
 })
 
+test('a run whose only work is suspended says so', () => {
+  const spent = { working: 0, person: 0, slot: 0, other: 0 }
+  const suspended = runView({
+    state: 'working',
+    times: { ...spent, doing: 'person', since: '2026-01-01T00:00:00.000000Z' },
+  })
+  expect(totalLine(suspended, { width: 80, now, paint: plain })).toMatch(/^suspended · /)
+})
+
 test('without a terminal: one line for each change of a state or an attempt, and none for anything else', () => {
   expect(changeLines(undefined, view, { now })).toEqual([
     '[1/4] ✓ Scan the house (writer) done 12s $0.02',

@@ -40,9 +40,10 @@ export function totalLine(view: RunView, { width, now, paint }: Drawing): string
   return `${paint(RUN_TONES[view.state], cut(waits, width))}${rest}`
 }
 
-function waitsText({ state, machine, gates, waits }: RunView): string {
+function waitsText({ state, machine, gates, waits, times }: RunView): string {
   if (machine) return `held up by the machine (${machine.code})`
-  if (gates.length === 0) return state
+  // A person has suspended all that could go on, and is asked nothing.
+  if (gates.length === 0) return state === 'working' && times?.doing === 'person' ? 'suspended' : state
   // A plan is one question.
   if (state === 'waiting') return 'waits for you'
   const things = gates.length > 1 ? `${gates.length} things wait for you` : 'waits for you'

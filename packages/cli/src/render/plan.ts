@@ -1,21 +1,32 @@
 // The plan before it is approved: what it is about, and on request every task in full.
 import { describeAgent, type Team } from '@parley/node'
-import type { GateView, PlanTaskView, RunView } from '../node/views.ts'
+import type { DescribedAgent, GateView, PlanTaskView, RunView } from '../node/views.ts'
 import { duration, plural, shortId } from './format.ts'
 import type { Paint } from './paint.ts'
 import type { Drawing } from './tasks.ts'
-import { cut, each, labelled, oneLine, projectText } from './text.ts'
+import { cut, each, labelled, oneLine, projectText, wrap } from './text.ts'
 
 type TeamAgent = Team['agents'][string]
 type PlannedTask = Team['plan'][number]
 
 /** What a person has to know beside the tasks before it starts. */
 export function planLines(view: RunView, { width }: Pick<Drawing, 'width'>): readonly string[] {
-  const what = `team ${oneLine(view.team)}, ${plural(view.tasks.length, 'task')}, ${view.project === '' ? 'without files' : `in ${oneLine(view.project)}`}`
-  return [what, ...folderLines(view), ...beforeLines(view)].map(line => cut(line, width))
+  const where = view.project === '' ? 'without files' : `in ${oneLine(view.project)}`
+  const what = `team ${oneLine(view.team)}, ${plural(view.tasks.length, 'task')}, ${where}`
+  return [
+    ...[what, ...folderLines(view)].map(line => cut(line, width)),
+    // Never cut: whoever starts it has to know all that comes.
+    ...beforeLines(view).flatMap(line => wrap(line, width)),
+  ]
 }
 
-export function planDetails(view: RunView, team: Team | undefined, drawing: Drawing): readonly string[] {
+/** `described`: the agents of a run whose team the node has made, of one agent. */
+export function planDetails(
+  view: RunView,
+  team: Team | undefined,
+  drawing: Drawing,
+  described: readonly DescribedAgent[] = [],
+): readonly string[] {
   const { paint, width } = drawing
   return [
     ...labelled(
@@ -32,11 +43,12 @@ export function planDetails(view: RunView, team: Team | undefined, drawing: Draw
     '',
     ...view.tasks.flatMap(task => [
       `${paint('strong', oneLine(task.id))}: ${oneLine(task.title)}`,
-      ...labelled(taskFacts(task, view.intent, team), width - 2).map(line => `  ${line}`),
+      ...labelled(taskFacts(task, view.intent, team, described), width - 2).map(line => `  ${line}`),
       '',
     ]),
-    ...(team ? [] : [paint('quiet', 'To see what its agent runs: parley agents, parley config')]),
-    paint('quiet', `Answer here, or later with \`parley approve ${shortId(view.run)}\`.`),
+    ...wrap(`Answer here, or later with \`parley approve ${shortId(view.run)}\`.`, width).map(line =>
+      paint('quiet', line),
+    ),
   ]
 }
 
@@ -69,14 +81,19 @@ function folderLines({ folders = [], tasks }: RunView): readonly string[] {
   })
 }
 
-function taskFacts(task: PlanTaskView, intent: string, team: Team | undefined): readonly (readonly [string, string])[] {
+function taskFacts(
+  task: PlanTaskView,
+  intent: string,
+  team: Team | undefined,
+  described: readonly DescribedAgent[],
+): readonly (readonly [string, string])[] {
   const planned = team && plannedIn(team.plan, task.id)
   const agent = agentOf(team, task.agent)
   const review = planned?.review
   const fill = (prompt: string) => prompt.replaceAll('{intent}', () => intent)
   return [
     ['agent', task.agent],
-    ...(agent ? runsOf(agent) : []),
+    ...(agent ? runsOf(agent) : described.filter(({ name }) => name === task.agent).flatMap(factsOf)),
     ...insteadOf(planned?.fallback, team),
     ...(task.approve ? [['approve', 'you are asked before it starts'] as const] : []),
     ...(task.needs.length > 0 ? [['after', task.needs.join(', ')] as const] : []),
@@ -124,6 +141,10 @@ function runsOf(agent: TeamAgent | undefined): readonly (readonly [string, strin
   if (!agent) return []
   const { runs, facts } = describeAgent(agent)
   return [['runs', runs], ...facts]
+}
+
+function factsOf({ runs, facts }: DescribedAgent): readonly (readonly [string, string])[] {
+  return [['runs', runs], ...facts.map(({ label, text }) => [label, text] as const)]
 }
 
 function pathsOf(planned: PlannedTask | undefined): string {

@@ -56,6 +56,7 @@ export function stepLines(view: RunView, drawing: Drawing, told?: PromptsView): 
       ...said(step.text, drawing.width, full ? undefined : cliLimits.saidLines).map(line =>
         line === '' ? '' : `${INDENT}${line}`,
       ),
+      ...peopleLines(step, INDENT, drawing),
     ]),
   )
   const folds = told?.prompts.some(({ text }) => isLong(text, drawing.width - INDENT.length, cliLimits.toldLines))
@@ -115,6 +116,20 @@ function sessionLines({ sessions = [] }: StepView, { paint }: Drawing, full: boo
   })
 }
 
+const DID = { replied: 'replied', sent_back: 'sent it back', rejected: 'did not let it be merged' } as const
+
+/** Replies to its questions, and why it was not merged: whole, since a person chose the words. */
+function peopleLines({ people = [] }: StepView, indent: string, { width, paint }: Drawing): readonly string[] {
+  return people.flatMap(({ by, did, question, text }) => {
+    const asked = question === undefined ? '' : ` to "${oneLine(question)}"`
+    const words = text === undefined || text.trim() === '' ? '' : `: ${oneLine(text)}`
+    return wrap(
+      `${oneLine(by)} ${DID[did]}${asked}${words}`,
+      Math.max(cliLimits.leastColumns, width - indent.length),
+    ).map(line => `${indent}${paint('warning', line)}`)
+  })
+}
+
 function toldLines({ workspace }: StepView, told: PromptsView | undefined, { width, paint }: Drawing) {
   const own = (told?.prompts ?? []).filter(each => each.workspace === workspace)
   return own.flatMap(({ turn, agent, text }) => [
@@ -132,14 +147,15 @@ function firstOf({ steps }: PlanTaskView): number {
 /** Wrapped; the beginning of a long text, with the rest counted. */
 export function folded(text: string | undefined, room: number, most: number | undefined): readonly string[] {
   const all = wrapped(text, room)
-  if (most === undefined || all.length <= most) return all
+  // The line that says so would take the place of the only one that it hides.
+  if (most === undefined || all.length <= most + 1) return all
   return [...all.slice(0, most), `… ${plural(all.length - most, 'more line')}`]
 }
 
 const said = (text: string | undefined, width: number, most: number | undefined) => folded(text, roomIn(width), most)
 
 function isLong(text: string | undefined, width: number, most: number = cliLimits.saidLines): boolean {
-  return wrapped(text, roomIn(width)).length > most
+  return wrapped(text, roomIn(width)).length > most + 1
 }
 
 const roomIn = (width: number) => Math.max(cliLimits.leastColumns, width - INDENT.length)
@@ -159,7 +175,7 @@ export function answerLines(view: RunView, { width, paint }: Drawing, folds: boo
   if (only === undefined) return []
   const full = paint('quiet', `Full text: parley show ${shortId(view.run)} --full`)
   if (answers.length === 1) {
-    if (!folds || wrapped(only.text, width).length <= cliLimits.answerLines) return [...lines(only.text), '']
+    if (!folds || wrapped(only.text, width).length <= cliLimits.answerLines + 1) return [...lines(only.text), '']
     return [...folded(only.text, width, cliLimits.answerLines), full, '']
   }
   const cut = answers.some(({ text }) => isLong(text, width))
@@ -203,7 +219,8 @@ export function logLines(item: LogItem, started: string, drawing: Drawing): read
 }
 
 /** Its beginning, or its end with all that was said. */
-export function logStepLines(step: StepView, started: string, { paint, width, now }: Drawing): readonly string[] {
+export function logStepLines(step: StepView, started: string, drawing: Drawing): readonly string[] {
+  const { paint, width, now } = drawing
   const at = `+${duration(between(started, step.started, now) ?? 0)}`
   const by = `${step.kind === 'work' ? `work ${step.attempt}` : step.kind} by ${oneLine(step.agent)}`
   const what = step.kind === 'check' ? checkText(step) : by
@@ -213,6 +230,7 @@ export function logStepLines(step: StepView, started: string, { paint, width, no
   return [
     `${paint('quiet', at)} ${what} ${paint(OUTCOME_TONES[step.outcome], step.outcome)} ${paint('quiet', cost)}`,
     ...indented(step.text ?? '', width),
+    ...peopleLines(step, LOG_INDENT, drawing),
   ]
 }
 

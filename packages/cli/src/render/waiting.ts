@@ -3,7 +3,7 @@ import { formatTimestamp, type Ticks } from '@parley/core'
 import type { GateView } from '../node/views.ts'
 import { between, inWords } from './format.ts'
 import type { Drawing } from './tasks.ts'
-import { lines, oneLine, wrap } from './text.ts'
+import { lines, oneLine, textLines, wrap } from './text.ts'
 
 interface Meaning {
   /** On the key, and in the help. */
@@ -77,12 +77,19 @@ export function fallbackText(gate: GateView, now: Ticks): string | undefined {
   return left > 0 ? `${does} in ${inWords(left)}` : `${does} at any moment`
 }
 
-/** `Without an answer it starts by itself in 9 min 56 s.` */
-export function untilText(gate: GateView, now: Ticks): string {
+/** `Without an answer it starts by itself in 9 min 56 s.` `plan`: no task of its run has begun. */
+export function untilText(gate: GateView, now: Ticks, plan = false): string {
   const without = fallbackText(gate, now)
   if (without !== undefined) return `Without an answer it ${without}.`
+  if (gate.goes_on !== undefined) {
+    const left = between(formatTimestamp(now), gate.goes_on, now) ?? 0
+    return left > 0
+      ? `Its agent waits another ${inWords(left)}, then it goes on without an answer.`
+      : 'Its agent goes on without an answer at any moment.'
+  }
   if (gate.remark) return 'Its agent goes on meanwhile; a reply reaches it as mail.'
-  return gate.type === 'task_approval' ? 'Nothing starts until you answer.' : 'It waits until you answer.'
+  if (gate.type !== 'task_approval') return 'It waits until you answer.'
+  return plan ? 'Nothing starts until you answer.' : 'It does not start until you answer.'
 }
 
 /** Never cut: the user must know what was asked. */
@@ -91,7 +98,10 @@ export function questionLines(
   { paint, width }: Drawing,
 ): readonly string[] {
   const who = kind === 'question' && task !== undefined ? `${oneLine(task)} ${remark ? 'says' : 'asks'}: ` : ''
-  return wrap(`${who}${oneLine(question)}`, width).map(line => paint('strong', line))
+  const asked = textLines(question)
+  return (asked.length === 0 ? [''] : asked)
+    .flatMap((line, index) => wrap(index === 0 ? `${who}${line}` : line, width))
+    .map(line => paint('strong', line))
 }
 
 /** The readable part of what it is about: a prompt, a message, a proposal. */

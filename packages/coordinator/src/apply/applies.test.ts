@@ -403,7 +403,7 @@ test('places where nothing can be applied are refused, each with its code', asyn
   expect(unwrap(await apply())).toMatchObject({ branch: 'main', already: false })
 })
 
-test('a run at work, one that changed nothing, and one of a folder without git are refused', async () => {
+test('a run at work, one that changed nothing, and one of another folder without git are refused', async () => {
   const go = Promise.withResolvers<string>()
   const fixture = await Fixture.open({ one: () => go.promise })
   const by = { principal: alice, folder: fixture.project }
@@ -417,7 +417,7 @@ test('a run at work, one that changed nothing, and one of a folder without git a
   fixture.scripts = { one: writes('made') }
   const { run: copied } = await fixture.finished(solo('one'), { project })
   const refused = await fixture.coordinator.applies.apply(copied as RunId, by)
-  expect(refused).toMatchObject({ error: { code: 'no_repository', message: expect.stringContaining('result') } })
+  expect(refused).toMatchObject({ error: { code: 'other_repository', message: expect.stringContaining(project) } })
 })
 
 test('where the branch cannot be moved, the files are as they were, and nothing was applied', async () => {

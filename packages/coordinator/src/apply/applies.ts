@@ -1,4 +1,5 @@
 // Taking a result over into the branch that is checked out, and taking it back.
+import { realpath } from 'node:fs/promises'
 import {
   err,
   ok,
@@ -25,11 +26,13 @@ import { closed } from '../view/people-view.ts'
 import {
   APPLY_WAYS,
   type ApplicationView,
+  COPY,
   isOver,
   PlanTaskViewSchema,
   type RunView,
   RunViewSchema,
 } from '../view/view.ts'
+import { Copies } from './copies.ts'
 import type { Application, HouseRecords, Step } from './house-record.ts'
 import { NotableSchema, notableChanges } from './notable.ts'
 import { applyWords, isElsewhere, type Presence, presenceOf } from './presence.ts'
@@ -37,7 +40,7 @@ import { Steps } from './steps.ts'
 
 export const AppliedSchema = closed({
   run: Type.String(),
-  how: Type.Enum([...APPLY_WAYS]),
+  how: Type.Enum([...APPLY_WAYS, COPY]),
   folder: Type.String(),
   /** Without `refs/heads/`; not where HEAD is detached. */
   branch: Type.Optional(Type.String()),
@@ -61,7 +64,7 @@ export type AppliedView = Static<typeof AppliedSchema>
 
 export const UndoneSchema = closed({
   run: Type.String(),
-  how: Type.Enum(['back', 'commit', 'files']),
+  how: Type.Enum(['back', 'commit', 'files', COPY]),
   folder: Type.String(),
   branch: Type.Optional(Type.String()),
   from: Type.String(),
@@ -93,12 +96,14 @@ export class Applies {
   readonly #told: Pick<Coordinator, 'views' | 'users'>
   readonly #records: HouseRecords
   readonly #steps: Steps
+  readonly #copies: Copies
 
   constructor(host: RunsHost, told: Pick<Coordinator, 'views' | 'users'>, records: HouseRecords) {
     this.#host = host
     this.#told = told
     this.#records = records
     this.#steps = new Steps({ ...host, records })
+    this.#copies = new Copies(host, records)
   }
 
   recover(): Promise<void> {
@@ -124,11 +129,7 @@ export class Applies {
     const view = found.value
     const refused = unfit(view)
     if (refused) return refused
-    if (view.result!.folder !== undefined)
-      return refuse(
-        'no_repository',
-        `${view.project} is no git repository, so git cannot take the result over. Its files are in ${view.result!.folder}.`,
-      )
+    if (view.result!.folder !== undefined) return this.#applyCopy(view, principal, { folder, ...wanted })
     return this.#inCheckout(folder, async checkout => {
       const own = await locate(view.project, this.#host.clock)
       if (own === undefined) return refuse('not_a_repository', `${view.project} is in no git repository any more.`)
@@ -203,7 +204,45 @@ export class Applies {
     return taken.ok ? ok({ ...seen, to }) : taken
   }
 
-  async undo(run: RunId | undefined, { principal, folder, accept, check }: By & Omit<Wanted, 'how'>) {
+  async #applyCopy(view: RunView, principal: Principal, { folder, how = 'squash', accept, check }: Wanted) {
+    const { project, run } = view
+    if (how !== 'squash')
+      return refuse('no_repository', `${project} is no git repository: nothing can be merged or staged there.`)
+    const here = await realpath(folder).catch(() => folder)
+    if (here !== project && !here.startsWith(`${project}/`))
+      return refuse('other_repository', `${run} worked on ${project}, and ${here} is outside of it.`)
+    await this.recover()
+    const partial = partOf(view)
+    return this.#copies.apply(view, {
+      ...this.#ofCopy(principal, 'The result', { accept, check }),
+      ...given({ partial }),
+    })
+  }
+
+  #ofCopy(principal: Principal, what: string, { accept = false, check = false }: Pick<Wanted, 'accept' | 'check'>) {
+    return {
+      accept,
+      check,
+      take: (step: Step) => this.#take(principal, step),
+      unconfirmed: (notable: AppliedView['notable']) => unconfirmed(what, notable),
+    }
+  }
+
+  /** What is to be taken back of a project that is no repository; undefined where a checkout is meant. */
+  async #copied(run: RunId | undefined, folder: string) {
+    if (run === undefined && (await locate(folder, this.#host.clock).catch(() => undefined))) return undefined
+    return this.#copies.newest(run, await realpath(folder).catch(() => folder))
+  }
+
+  async undo(
+    run: RunId | undefined,
+    { principal, folder, accept, check }: By & Omit<Wanted, 'how'>,
+  ): Promise<Result<UndoneView>> {
+    const copied = await this.#copied(run, folder)
+    if (copied) {
+      await this.recover()
+      return this.#copies.undo(copied, this.#ofCopy(principal, 'Taking it back', { accept, check }))
+    }
     return this.#inCheckout(folder, async (checkout): Promise<Result<UndoneView>> => {
       const found = await this.#newest(run, checkout)
       if (!found)

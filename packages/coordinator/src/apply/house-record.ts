@@ -12,19 +12,21 @@ import {
   unwrap,
 } from '@parley/core'
 import type { EnvelopeRecord, Runtime } from '@parley/kernel'
+import { emptyInbox } from '../ask.ts'
 import { coordinatorLimits } from '../limits.ts'
+import { APPLY_WAYS, COPY } from '../view/view.ts'
 
 const Text = Type.String({ minLength: 1 })
 const Run = Type.Unsafe<RunId>(Text)
 
-/** Files, index and usually the branch of one checkout go from one commit to another. */
+/** Files, index and usually the branch of one checkout go from one commit to another, or the files of a folder. */
 const StepSchema = Type.Object({
   parley: Type.Enum(['apply', 'undo']),
   /** Of this step. */
   id: Text,
   run: Run,
-  /** `patch`: files and index only, nothing is committed. */
-  how: Type.Enum(['squash', 'merge', 'patch']),
+  /** `patch`: files and index only, nothing is committed. `copy`: files of a project that is no repository. */
+  how: Type.Enum([...APPLY_WAYS, COPY]),
   /** An undo: of which step. */
   of: Type.Optional(Text),
   folder: Text,
@@ -102,6 +104,8 @@ export class HouseRecords {
     for (let tried = 1; ; tried++) {
       const { run } = house
       const to = await house.read(state => state.root!.id)
+      // Nobody else takes the mail of the house, and an inbox that is full takes no more.
+      await emptyInbox({ consume: () => house.submit({ type: 'consume', caller: to }) })
       const payload = { format: 'json', content: JSON.stringify(said) } as const
       const sent = await this.#runtime.user(by).inject(run, { to, type: 'directive', payload })
       // The house was succeeded meanwhile.

@@ -5,7 +5,11 @@ import { join } from 'node:path'
 import { asParleyError, type Clock, err, ok, ParleyError, type Result, sharing } from '@parley/core'
 import type { Log } from '../contract.ts'
 import { Checkout } from '../folder/checkout.ts'
+import { PlainFiles } from '../folder/plain-files.ts'
 import { coordinatorLimits } from '../limits.ts'
+import type { RunHomes } from '../run/run-homes.ts'
+import { COPY } from '../view/view.ts'
+import { carryOutCopy } from './copies.ts'
 import { type HouseRecords, type Step, step } from './house-record.ts'
 
 interface StepsHost {
@@ -14,6 +18,7 @@ interface StepsHost {
   readonly clock: Clock
   readonly stopping: AbortSignal
   readonly log: Log
+  readonly homes: Pick<RunHomes, 'home'>
   readonly records: HouseRecords
 }
 
@@ -66,7 +71,10 @@ export class Steps {
 
   async #finish(by: string, wanted: Step, resumed: boolean): Promise<Result<void>> {
     try {
-      await carryOut(wanted, this.#host, resumed)
+      const { homes, clock } = this.#host
+      if (wanted.how === COPY)
+        await carryOutCopy(wanted, await PlainFiles.open(wanted.folder, homes.home(wanted.run), clock))
+      else await carryOut(wanted, this.#host, resumed)
       await this.#forget(wanted.id)
       return ok(undefined)
     } catch (cause) {

@@ -13,6 +13,7 @@ import { secretName, secretPatterns } from './files/secret-names.ts'
 import { requireSize, type SizedFile } from './files/size.ts'
 import { folderLimits } from './limits.ts'
 import type { Site } from './site.ts'
+import { outsideProfiles } from './unfit-project.ts'
 
 /**
  * Copies what the globs name into a folder, and answers with the names. The folder's index says what is tracked, and so
@@ -66,7 +67,8 @@ async function namedBy(site: Site, index: string, globs: readonly string[]) {
   const { stdout, cut } = await contents.runOn({ folder: topOf(site), index }, args, call)
   const isNamed = namedByGlobs(globs, site)
   // A slash at its end: a repository of its own.
-  return { names: splitNames(stdout).filter(name => !name.endsWith('/') && isNamed(name)), cut }
+  const names = splitNames(stdout).filter(name => !name.endsWith('/') && isNamed(name))
+  return { names: await outsideProfiles(topOf(site), names), cut }
 }
 
 /** Names that a person uses for secrets must be written out: `config/**` does not name `config/.env`. */

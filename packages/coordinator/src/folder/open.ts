@@ -13,6 +13,7 @@ import { type ProjectFacts, projectFacts } from './model.ts'
 import { findProject, type GitLocation, ignoredByUser, locate, type Project } from './project.ts'
 import { privateFolder, Repository } from './repository.ts'
 import { places, requireName, type Site } from './site.ts'
+import { requireFitToCopy, requireUncommitted } from './unfit-project.ts'
 
 export interface Start {
   /** The run's own folder, made if it is missing. */
@@ -23,9 +24,18 @@ export interface Start {
 }
 type Begun = Required<Start>
 
-export async function createSite(options: Start & { readonly project: string }): Promise<Site> {
+export interface NewSite extends Start {
+  readonly project: string
+  /** Whose keys no agent may get: the run's own folder without it. */
+  readonly profile?: string
+}
+
+export async function createSite(options: NewSite): Promise<Site> {
   const start = await begin(options)
   const project = await findProject(options.project, start.clock)
+  const profile = await realpath(options.profile ?? start.home)
+  if (project.kind === 'copy') await requireFitToCopy(project.path, profile)
+  else await requireUncommitted(project, profile, start.clock)
   const gitDir = project.kind === 'git' ? project.gitDir : places.git(start.home)
   const repository = new Repository(gitDir, start)
   await requireNew(repository, start)

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { ManualClock, unwrap } from '@parley/core'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { RunFolders } from './run-folders.ts'
 import {
   captured,
@@ -295,18 +295,78 @@ describe('a folder that is no repository', () => {
     expect(existsSync(join(project, 'inner/.git/HEAD'))).toBe(true)
   })
 
-  test('may hold the run itself, which is not copied', async () => {
-    const project = plainProject()
-    const home = join(project, '.parley/[runs] x/one')
-    write(home, { note: '1' })
-    write(project, { '.parley/config': '2' })
-    const folders = unwrap(await RunFolders.create({ project, home, run: RUN }))
-    expect(listing(await prepared(folders)).map(line => line.split(' ')[0])).toEqual([
-      '.parley/config',
-      'readme.md',
-      'src/deep/other.ts',
-      'src/main.ts',
+  test('is refused if it is the home folder, holds it, or is the root of the disk', async () => {
+    const project = plainProject({ 'mira/.ssh/id_ed25519': 'key\n' })
+    vi.stubEnv('HOME', join(project, 'mira'))
+    onTestFinished(() => void vi.unstubAllEnvs())
+    symlinkSync(join(project, 'mira'), join(project, 'link'))
+    for (const each of ['mira', 'link', '.']) {
+      const { code, message } = await refusal(join(project, each))
+      expect([code, message]).toEqual(['invalid_project', expect.stringMatching(/home folder.* --project/)])
+    }
+    expect(await refusal('/')).toMatchObject({
+      code: 'invalid_project',
+      message: expect.stringContaining('is the root of a disk'),
+    })
+    // A folder in it is a project as any other.
+    write(project, { 'mira/work/a': '1' })
+    await createFolders(join(project, 'mira/work'))
+    // Of a repository only what is committed comes along.
+    userGit(join(project, 'mira'), 'init', '--quiet')
+    write(project, { 'mira/notes': '1' })
+    userGit(join(project, 'mira'), 'add', 'notes')
+    userGit(join(project, 'mira'), 'commit', '--quiet', '-m', 'notes')
+    const { folders } = await createFolders(join(project, 'mira'))
+    expect(listing(await prepared(folders)).map(line => line.split(' ')[0])).toEqual(['notes'])
+  })
+
+  test('is refused if it holds the profile or is inside it, also by a link', async () => {
+    const project = plainProject({ '.parley/default/secret': 'x', '.parley/default/runs/old/result/a': '1' })
+    const profile = join(project, '.parley/default')
+    const outside = join(temporaryFolder(), 'link')
+    symlinkSync(project, outside)
+    const start = (folder: string) =>
+      RunFolders.create({ project: folder, home: join(profile, 'runs/one'), profile, run: RUN })
+    for (const each of [project, outside, profile, join(project, '.parley'), join(profile, 'runs/old/result')]) {
+      expect(await start(each)).toMatchObject({
+        ok: false,
+        error: { code: 'invalid_project', message: expect.stringContaining('of the Parley profile') },
+      })
+    }
+    expect(existsSync(join(profile, 'runs/one/git'))).toBe(false)
+    userGit(project, 'init', '--quiet')
+    commitAll(project, 'with the profile')
+    expect(await start(project)).toMatchObject({
+      ok: false,
+      error: { code: 'invalid_project', message: expect.stringContaining('has committed the Parley profile') },
+    })
+    userGit(project, 'rm', '-r', '--quiet', '--cached', '.parley')
+    userGit(project, 'commit', '--quiet', '--allow-empty', '-m', 'without it')
+    unwrap(await start(project))
+  })
+
+  test('is copied, and carried from, without any Parley profile that is in it', async () => {
+    const project = plainProject({
+      a: '1',
+      'trail/keys.txt': 'no profile\n',
+      'other/work/secret': 'x',
+      'other/work/trail/00000001.seg': 'x',
+      'other/work/trail/content.key': 'x',
+      'other/lost/trail/keys.json': 'x',
+      'other/lost/runs/old/a': 'x',
+      'hidden/p/trail/keys.json': 'x',
+      'hidden/note': '1',
+      '.gitignore': 'hidden\n',
+    })
+    const { folders } = await createFolders(project)
+    const folder = unwrap(await folders.prepare(ws('one'), await folders.head(), { carry: ['hidden/**'] }))
+    expect(listing(folder).map(line => line.split(' ')[0])).toEqual([
+      '.gitignore',
+      'a',
+      'hidden/note',
+      'trail/keys.txt',
     ])
+    expect(await refusal(join(project, 'other/work'))).toMatchObject({ code: 'invalid_project' })
   })
 
   test('may be empty', async () => {

@@ -1,7 +1,7 @@
 // Finding out what a project is: a folder of a git repository with commits, or any other folder. Reads only.
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { isAbsolute, join, relative, sep } from 'node:path'
+import { isAbsolute, join, relative } from 'node:path'
 import { type Clock, ParleyError } from '@parley/core'
 import { splitNames } from './files/file-name.ts'
 import { type GitPlace, git } from './git/git.ts'
@@ -54,16 +54,14 @@ export async function locate(path: string, clock: Clock): Promise<GitLocation | 
 
 /**
  * Tells of the folder of a run's project whether a folder belongs to it: the same repository, whichever checkout of it,
- * or a folder below it.
+ * or exactly the folder of a project without one. A folder further up is another project.
  */
 export async function inProject(folder: string, clock: Clock): Promise<(project: string) => Promise<boolean>> {
   const path = await realpath(folder).catch(() => folder)
   const own = await repositoryOf(path, clock)
   const known = new Map<string, Promise<boolean>>()
   const holds = async (project: string) => {
-    const theirs = own === undefined ? undefined : await repositoryOf(project, clock)
-    if (theirs !== undefined) return theirs === own
-    return path === project || path.startsWith(project.endsWith(sep) ? project : `${project}${sep}`)
+    return own === undefined ? project === path : (await repositoryOf(project, clock)) === own
   }
   return async project => {
     // A run without a project belongs to no folder.

@@ -11,7 +11,7 @@ import { draftMerge, headOf, type IntegrateOptions, integrate, startLine } from 
 import { type Leftover, leftovers, type StandIn } from './leftovers.ts'
 import { folderLimits } from './limits.ts'
 import type { Captured, Draft, FileChange, Finished, Integrated, ProjectFacts } from './model.ts'
-import { abandonSite, createSite, openSite, type Start } from './open.ts'
+import { abandonSite, createSite, type NewSite, openSite, type Start } from './open.ts'
 import { locate } from './project.ts'
 import type { KeptCommit } from './repository.ts'
 import { places, requireCommit, requireName, type Site } from './site.ts'
@@ -30,7 +30,7 @@ export class RunFolders implements Folders {
    * `invalid_project`, `repository_empty`, `bare_repository`, `repository_not_trusted`, `project_too_large`,
    * `project_unusable`, or `run_exists` if the run has results already.
    */
-  static create(options: Start & { readonly project: string }): Promise<Result<RunFolders>> {
+  static create(options: NewSite): Promise<Result<RunFolders>> {
     return asResult(async () => new RunFolders(await createSite(options)))
   }
 

@@ -212,7 +212,24 @@ test('work that a person sends back is done once more, with the comment, whateve
   await fixture.respond(run, { decision: 'approve' })
   const view = await fixture.over(run)
   expect(view).toMatchObject({ state: 'done', tasks: [{ attempt: 2 }] })
+  expect(view.tasks[0]!.steps.map(({ outcome, people }) => [outcome, people])).toEqual([
+    ['revise', [{ by: 'alice', did: 'sent_back', text: 'Not so long.' }]],
+    ['complete', undefined],
+  ])
   expect(fixture.result(view, '1')).toBe('2')
+})
+
+test('a plan that is cancelled by ending its run says who ended it, and nothing of the protocol', async () => {
+  const fixture = await Fixture.open({ one: writes('1', 'x'), two: writes('2', 'x') })
+  const run = await fixture.solve(pair(), { approved: false })
+  await gateOf(fixture, run, 'task_approval')
+  unwrap(await fixture.coordinator.interventions.abort(run, { principal: alice, reason: 'aborted at the terminal' }))
+  const view = await fixture.over(run)
+  expect(view).toMatchObject({ state: 'rejected', reason: 'alice ended it: aborted at the terminal' })
+  expect(view.tasks.map(({ note }) => note)).toEqual([
+    'Not done: alice ended the run.',
+    'Not done: alice ended the run.',
+  ])
 })
 
 test('withholding the message that work would begin with ends the work, without another question', async () => {

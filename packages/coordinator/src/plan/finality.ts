@@ -3,6 +3,7 @@ import type { ProjectedTask, ProjectedWorkspace } from '../projection/projected.
 import type { RunProjection } from '../projection/run-projection.ts'
 import { repeated } from '../run/breakers.ts'
 import type { PlannedTask } from '../team/team.ts'
+import { NOT_LOGGED_IN } from '../turn/outage.ts'
 import { SETUP_FAILED } from '../turn/ready-folder.ts'
 import { failureText } from '../view/failure-text.ts'
 import { allowance, type LiveTurn, spentText } from './spending.ts'
@@ -12,10 +13,10 @@ import { isWantedAgain, lostAttempts } from './task-agent.ts'
 const LAST_WORDS = new Set(['rejected', 'gate_rejected_by_human', 'aborted_by_human', 'escalation_timeout'])
 
 /**
- * Of turns that were not taken, and that another attempt would not be either: the profile may spend no more today, or
- * setup fails in a folder that holds no work yet.
+ * Of turns that were not taken, and that another attempt would not be either: the profile may spend no more today,
+ * setup fails in a folder that holds no work yet, the agent is not logged in, or its program or interpreter is missing.
  */
-const NOT_TAKEN = new Set(['budget_exceeded', SETUP_FAILED])
+const NOT_TAKEN = new Set(['budget_exceeded', SETUP_FAILED, NOT_LOGGED_IN, 'not_found', 'not_executable'])
 
 /** Whether a task, or the whole run, was asked to finish in a given time, or the run's time is nearly over. */
 export function isEnding(projection: RunProjection, task?: string): boolean {

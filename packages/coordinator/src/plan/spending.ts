@@ -18,7 +18,18 @@ export type LiveTurn = (workspace: ProjectedWorkspace) => TurnRecord | undefined
 export function turnsOf(workspace: ProjectedWorkspace, live: LiveTurn): TurnRecord[] {
   const kept = workspace.checkpoints.flatMap(({ turn }) => (turn && turn.outcome !== 'kept' ? [turn] : []))
   const running = workspace.ended === undefined ? live(workspace) : undefined
-  return running ? [...kept, running] : kept
+  if (running) return [...kept, running]
+  const unrecorded = cutOffByTime(workspace, kept)
+  return unrecorded ? [...kept, unrecorded] : kept
+}
+
+/** A limit of working time ends its workspace in the middle of a turn, which nobody can record any more. */
+function cutOffByTime({ exceeded, ended }: ProjectedWorkspace, kept: readonly TurnRecord[]): TurnRecord | undefined {
+  if (ended === undefined || exceeded?.dimension !== 'compute_timeout') return undefined
+  const wall_ms = Math.round(exceeded.consumed - kept.reduce((sum, turn) => sum + turn.wall_ms, 0))
+  if (wall_ms <= 0) return undefined
+  const epoch = (kept.at(-1)?.epoch ?? 0) + 1
+  return { epoch, outcome: 'failed', wall_ms, output_bytes: 0, error: 'budget_exceeded' }
 }
 
 export function usedBy(workspaces: Iterable<ProjectedWorkspace>, live: LiveTurn = () => undefined): Used {

@@ -10,7 +10,7 @@ import {
   type Timestamp,
   type WorkspaceId,
 } from '@parley/core'
-import type { GateRecord } from '@parley/kernel'
+import type { EnvelopeRecord, GateRecord } from '@parley/kernel'
 import type { FollowedEntry } from '@parley/trail'
 import { type EventBody, type GateAction, type GateFallback, type GateType, isTerminal } from '@parley/trail/events'
 import type { JudgeFacts, MergeFacts } from '../run/facts.ts'
@@ -45,9 +45,17 @@ interface ProjectedEscalation {
   readonly since: Timestamp
 }
 
+/** What a person answered to a question; without a text it was left to the agent, or ended its work. */
+export interface ProjectedReply {
+  readonly by: string
+  readonly question: string
+  readonly text?: string
+}
+
 export class ProjectedHighway {
   readonly gates = new Map<GateId, ProjectedGate>()
   readonly escalations = new Map<SignalId, ProjectedEscalation>()
+  readonly #replies = new Map<WorkspaceId, ProjectedReply[]>()
   /** The newest end of a gate about each task and workspace, by type. */
   readonly #ends = new Map<string, GateEnd>()
   /** Ends that nobody has looked at yet. */
@@ -91,6 +99,24 @@ export class ProjectedHighway {
     return [...this.escalations.values()].some(escalation => escalation.workspace === workspace)
   }
 
+  /** What people replied to the questions of a workspace, the oldest first. */
+  replies(workspace: WorkspaceId): readonly ProjectedReply[] {
+    return this.#replies.get(workspace) ?? []
+  }
+
+  async #replied(
+    { signal_id, workspace, actor, response_type, response_ref }: EventBody<'escalation_resolved'>,
+    load: Load,
+  ) {
+    const question = this.escalations.get(signal_id as SignalId)?.reason
+    if (response_type !== 'envelope' || response_ref === undefined || question === undefined) return
+    const record = (await load(response_ref as ObjectId)) as EnvelopeRecord | undefined
+    const text = (record?.payload as { readonly content?: unknown } | undefined)?.content
+    const known = this.#replies.get(workspace as WorkspaceId) ?? []
+    known.push({ by: actor, question, ...(typeof text === 'string' && { text }) })
+    this.#replies.set(workspace as WorkspaceId, known)
+  }
+
   async apply(entry: FollowedEntry, load: Load): Promise<void> {
     switch (entry.event_type) {
       case 'gate_triggered': {
@@ -130,6 +156,7 @@ export class ProjectedHighway {
       }
       case 'escalation_resolved': {
         const body = entry.body as EventBody<'escalation_resolved'>
+        await this.#replied(body, load)
         this.escalations.delete(body.signal_id as SignalId)
         if (body.response_type !== 'delegation') return
         const workspace = body.workspace as WorkspaceId

@@ -106,7 +106,7 @@ export class RunDriver {
   readonly #live: Live = {
     activity: workspace => this.#drivers.get(workspace)?.activity,
     turn: workspace => this.#drivers.get(workspace)?.turn,
-    asks: workspace => this.#drivers.get(workspace)?.isAsking === true,
+    asks: (workspace, question) => this.#drivers.get(workspace)?.asksUntil(question),
     result: () => this.#result,
   }
 

@@ -36,10 +36,12 @@ type ResultOfRun = Pick<RunView, 'result' | 'result_unknown'> & {
 }
 
 export class RunHomes {
+  readonly #profile: string
   readonly #runs: string
   readonly #clock: Clock
 
   constructor(profile: string, clock: Clock) {
+    this.#profile = profile
     this.#runs = join(profile, 'runs')
     this.#clock = clock
   }
@@ -60,7 +62,7 @@ export class RunHomes {
   async create(run: RunId, project: string | undefined): Promise<Result<Folders>> {
     if (project === undefined) return ok(new NoFolders())
     const home = this.home(run)
-    const options = { project, home, run, clock: this.#clock }
+    const options = { project, home, run, clock: this.#clock, profile: this.#profile }
     try {
       mkdirSync(home, { recursive: true, mode: 0o700 })
       // Where to look for what a stop leaves in the project before its facts are known.

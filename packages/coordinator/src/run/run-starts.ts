@@ -12,6 +12,7 @@ import {
   type RunId,
   type RunKey,
   type RunRequest,
+  refuse,
   unwrap,
 } from '@parley/core'
 import { expandHighway, type HighwayDraft, type RunHandle } from '@parley/kernel'
@@ -125,6 +126,12 @@ export class RunStarts {
     if (!known.ok) return known
     const folders = await homes.create(run, project)
     if (!folders.ok) return folders
+    // Copying a large project takes a while.
+    if (setup.caller?.aborted) {
+      await folders.value.clean()
+      homes.remove(run)
+      return refuse('unavailable', 'Whoever asked for the run has left before it began, so it was not started.')
+    }
     const carried = [team, ...Object.values(team.agents)].flatMap(({ carry = [] }) => carry)
     const uncarried = carried.length > 0 ? await folders.value.uncarried([...new Set(carried)]) : ok([])
     const { approves } = known.value

@@ -39,6 +39,29 @@ test('an agent asks in the middle of its turn and gets the answer there', async 
     tasks: [{ attempt: 1, usage: { turns: 1 } }],
   })
   expect(told).toMatchObject([[{ from: 'a person', text: 'Blue.' }]])
+  const { people } = (await fixture.over(run)).tasks[0]!.steps[0]!
+  expect(people).toEqual([{ by: 'alice', did: 'replied', question: 'Which colour?', text: 'Blue.' }])
+})
+
+test('what an agent has only told does not wait for an answer, also while the same agent asks something', async () => {
+  const fixture = await fixtureOf(verbs => ({
+    asker: async input => {
+      unwrap(await verbs(input).escalate('The key is in the repository.'))
+      unwrap(await verbs(input).ask('Which colour?', 60_000, never))
+      return 'done'
+    },
+  }))
+  const run = await fixture.solve(solo('asker'))
+  await fixture.until(run, ({ gates }) => gates.length > 1)
+  const gates = await fixture.coordinator.gates.list()
+  expect(gates.map(({ question, remark }) => [question, remark])).toEqual([
+    ['Which colour?', undefined],
+    ['The key is in the repository.', true],
+  ])
+  expect(gates[0]!.goes_on! > gates[0]!.since).toBe(true)
+  expect(gates[1]).not.toHaveProperty('goes_on')
+  await fixture.reply(gates[0]!.id, { answer: 'envelope', text: 'Blue.' })
+  expect((await fixture.over(run)).state).toBe('done')
 })
 
 test('a question without an answer in time is one question, also if the agent then waits for it', async () => {

@@ -32,8 +32,12 @@ export function agentVerbs({ record, turn, clock }: AgentVerbsOptions): AgentVer
     status: () => may('status', () => status(record, turn.epoch)),
     inbox: () => may('inbox', () => inbox(record, turn)),
     checkpoint: intent => may('checkpoint', () => keep(record, intent.trim(), turn)),
-    ask: (question, waitMs, signal) =>
-      may('ask', () => turn.asking(() => ask(record, turn, question.trim(), { clock, waitMs, signal }))),
+    ask: (given, waitMs, signal) => {
+      const question = given.trim()
+      return may('ask', () =>
+        turn.asking(question, waitMs, () => ask(record, turn, question, { clock, waitMs, signal })),
+      )
+    },
     escalate: reason => may('escalate', () => escalate(record, reason.trim())),
     block: reason =>
       may('block', async () => {

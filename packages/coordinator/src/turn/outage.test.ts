@@ -56,3 +56,17 @@ test('a fallback takes over from a peer that is away, in the same attempt', asyn
   // Only where somebody can take over is a service that refuses not waited for.
   expect(patience).toEqual([12_000, undefined])
 })
+
+test('an agent that is not logged in is not tried again, and the reason says where to look', async () => {
+  const details = { outage: { reason: 'account', status: 401 } }
+  const fixture = await Fixture.open({
+    out: () => ({
+      outcome: 'failed',
+      error: new ParleyError('exit_nonzero', 'Invalid API key.', { details }),
+      usage: {},
+    }),
+  })
+  const view = await fixture.finished(planned('{ id: a, agent: out, prompt: x, attempts: 3 }'))
+  expect(view).toMatchObject({ state: 'failed', tasks: [{ attempt: 1, attempts: 3 }] })
+  expect(view.tasks[0]!.note).toBe('Invalid API key. `parley doctor` says how its program logs in.')
+})

@@ -25,6 +25,11 @@ const OUT_OF_REACH: ReadonlyMap<string, string> = new Map([
   ['peer_failed', 'its turn failed there'],
 ])
 
+/** The code on record of a turn that failed because nobody is logged in, or with a wrong key. */
+export const NOT_LOGGED_IN = 'not_logged_in'
+
+export const isLoggedOut = (error: ParleyError) => error.code !== 'aborted' && outageIn(error)?.reason === 'account'
+
 /** A shell's way of saying that there is no such program, or that it cannot be run. */
 const NOT_RUN = [126, 127]
 

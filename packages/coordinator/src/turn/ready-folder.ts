@@ -8,7 +8,7 @@ import type { RunAtWork } from '../run/run-parts.ts'
 import type { Furnishing, Setup } from '../team/folder-fields.ts'
 import { nameOf } from './identities.ts'
 import type { Turn } from './turn.ts'
-import { failedCommand, lastLines, printed } from './turn-text.ts'
+import { bothEnds, failedCommand, printed, tellingLines } from './turn-text.ts'
 import type { WorkspaceRecord } from './workspace-record.ts'
 
 export const SETUP_FAILED = 'setup_failed'
@@ -84,7 +84,7 @@ function whyOf(result: TurnResult): ParleyError {
 }
 
 function failureText({ run }: Setup, folder: string, log: string, error: ParleyError): string {
-  const end = lastLines(printed(error)).slice(-coordinatorLimits.setupTailLength).toWellFormed()
+  const end = bothEnds(tellingLines(printed(error)), coordinatorLimits.setupTailLength)
   return `Setup: ${failedCommand(commandText(run), error)} in ${folder}.\nThe whole log: ${log}${end === '' ? '' : `\n\n${end}`}`
 }
 

@@ -8,6 +8,7 @@ import {
   type MachineCode,
   ParleyError,
   pause,
+  type Timestamp,
   type TurnResult,
   type Usage,
   unwrap,
@@ -84,8 +85,9 @@ export class TurnDriver {
     return this.#turn?.activity
   }
 
-  get isAsking(): boolean {
-    return this.#turn?.isAsking === true
+  /** Until when the agent of its turn waits for the answer to this question. */
+  asksUntil(question: string): Timestamp | undefined {
+    return this.#turn?.asksUntil(question)
   }
 
   get turn(): TurnRecord | undefined {

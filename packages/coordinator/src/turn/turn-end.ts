@@ -5,6 +5,7 @@ import type { CapturedWork } from '../folder/model.ts'
 import { coordinatorLimits } from '../limits.ts'
 import { type Judgement, readVerdict, type Verdict } from '../merge/verdict.ts'
 import type { TurnRecord } from '../projection/projected.ts'
+import { isLoggedOut, NOT_LOGGED_IN } from './outage.ts'
 import { SETUP_FAILED } from './ready-folder.ts'
 import { answerText, commandFailure, errorText, reasonOf, tail } from './turn-text.ts'
 import type { WorkspaceRecord } from './workspace-record.ts'
@@ -97,7 +98,7 @@ export async function keepFailure(
   await record.checkpoint({
     status: 'provisional',
     content: errorText(error),
-    turn: { ...turn, outcome: 'failed', error: error.code },
+    turn: { ...turn, outcome: 'failed', error: isLoggedOut(error) ? NOT_LOGGED_IN : error.code },
     ...(captured && { captured }),
   })
 }
@@ -116,6 +117,10 @@ export async function keepExceeded(record: WorkspaceRecord, result: TurnResult, 
 
 async function fail(record: WorkspaceRecord, error: ParleyError, turn: TurnRecord): Promise<undefined> {
   await keepFailure(record, error, turn)
-  await record.failed(reasonOf(error))
+  const advice = isLoggedOut(error) ? ` ${LOG_IN}` : ''
+  const room = coordinatorLimits.reasonLength - advice.length
+  await record.failed(`${reasonOf(error).slice(0, room)}${advice}`)
   return undefined
 }
+
+const LOG_IN = '`parley doctor` says how its program logs in.'

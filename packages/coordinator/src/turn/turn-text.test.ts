@@ -3,7 +3,7 @@ import { ParleyError } from '@parley/core'
 import { expect, test } from 'vitest'
 import { coordinatorLimits } from '../limits.ts'
 import { overBudgetText } from '../plan/spending.ts'
-import { commandFailure, lastLines, tail } from './turn-text.ts'
+import { bothEnds, commandFailure, tail, tellingLines } from './turn-text.ts'
 
 const ended = (details: object, code = 'exit_nonzero') =>
   new ParleyError(code, '`npm test` was not done after 3 s and was ended.', { details: { ...details } })
@@ -23,7 +23,26 @@ test('a check that fails says so in one line, and its output keeps its lines and
 
 test('people see the last lines of a long output', () => {
   const lines = Array.from({ length: 30 }, (_, at) => `  line ${at}`)
-  expect(lastLines(lines.join('\n')).split('\n')).toEqual(['[…]', ...lines.slice(-12)])
+  expect(tellingLines(lines.join('\n')).split('\n')).toEqual(['[…]', ...lines.slice(-12)])
+})
+
+test('people see the lines that say why something failed, wherever they stand in a long output', () => {
+  const usage = Array.from({ length: 30 }, (_, at) => `npm error   --option-${at}`)
+  const npm = ['npm error code EUSAGE', 'npm error', 'npm error `npm ci` needs a lock file', ...usage]
+  expect(tellingLines(npm.join('\n')).split('\n')).toEqual([...npm.slice(0, 4), '[…]', ...npm.slice(-6)])
+  const noise = (name: string) => Array.from({ length: 20 }, (_, at) => `# ${name} ${at}`)
+  const failed = ['not ok 1 - adds', '  ---', '  location: sum.test.js:3', '  failureType: x']
+  const cause = ['  error: |-', '    1 !== 2', '  stack: |-', '    at sum.test.js:3']
+  const summary = ['1..1', '# tests 1', '# pass 0', '# fail 1', '# todo 0', '# duration_ms 4']
+  const tap = [...noise('before'), ...failed, ...noise('more'), ...cause, ...noise('after'), ...summary]
+  expect(tellingLines(tap.join('\n')).split('\n')).toEqual(['[…]', ...failed, '[…]', ...cause, '[…]', ...summary])
+})
+
+test('of a text that is too long both ends are kept', () => {
+  const text = `why it failed${'x'.repeat(1000)}the end`
+  expect(bothEnds(text, 100)).toMatch(/^why it failedx+\n\[…\]\nx+the end$/)
+  expect(bothEnds(text, 100)).toHaveLength(100)
+  expect(bothEnds('short', 100)).toBe('short')
 })
 
 test.each([

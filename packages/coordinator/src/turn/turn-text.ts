@@ -67,7 +67,7 @@ export function failedCommand(command: string, { code, message, details }: Parle
 function withOutput(head: string, error: ParleyError): string {
   const output = printed(error)
   const room = coordinatorLimits.textLength - head.length - 2
-  return output === '' ? tail(head) : `${head}\n\n${output.slice(-Math.max(0, room)).toWellFormed()}`
+  return output === '' ? tail(head) : `${head}\n\n${bothEnds(output, Math.max(0, room))}`
 }
 
 /** Of a process that failed: its answer, then its standard error. */
@@ -79,12 +79,38 @@ export function printed({ details }: ParleyError): string {
     .join('\n\n')
 }
 
-/** The end of what a process printed, for people; a line in front of it stands for the others. */
-export function lastLines(text: string): string {
-  const lines = text.split('\n')
-  const more = lines.length - coordinatorLimits.outputLines
-  return more <= 1 ? text : ['[…]', ...lines.slice(more)].join('\n')
+/** The beginning and the end of a long text: the cause is often told first. */
+export function bothEnds(text: string, most: number): string {
+  if (text.length <= most) return text.toWellFormed()
+  const first = Math.floor((most - CUT.length) / 3)
+  return `${text.slice(0, first).toWellFormed()}${CUT}${text.slice(first + CUT.length - most).toWellFormed()}`
 }
+
+const CUT = '\n[…]\n'
+
+/**
+ * What a process printed, for people: its last lines, and in front of them the first lines that look like its error. A
+ * line stands for those that are left out.
+ */
+export function tellingLines(text: string): string {
+  const lines = text.split('\n')
+  const { outputLines, errorLines } = coordinatorLimits
+  if (lines.length <= outputLines + 1) return text
+  const first = lines.findIndex(line => FAILURE.test(line))
+  const cause = lines.findIndex(line => CAUSE.test(line))
+  const starts = [first, cause].filter(at => at >= 0).sort((one, other) => one - other)
+  const shown = new Set(starts.flatMap(at => Array.from({ length: errorLines }, (_, next) => at + next)))
+  const end = shown.size === 0 ? outputLines : outputLines / 2
+  for (let at = lines.length - end; at < lines.length; at++) shown.add(at)
+  const kept = [...shown].filter(at => at < lines.length).sort((one, other) => one - other)
+  return kept
+    .flatMap((at, index) => (at === (kept[index - 1] ?? -1) + 1 ? [lines[at]!] : ['[…]', lines[at]!]))
+    .join('\n')
+}
+
+/** A line that something failed, and one that says of what. A test runner's summary, such as `# fail 1`, is neither. */
+const FAILURE = /^(?!\s*[#ℹ]).*(\bnot ok\b|\bfail(ed|ure|ing)?\b|\berr(or)?\b|[✖✗×]|\bcannot\b|\bpanicked\b)/i
+const CAUSE = /^(?!\s*[#ℹ]).*(\b\w*(Error|Exception)\b.*:|\berror:|\bpanicked at\b)/
 
 /** Without empty lines around it; the first line keeps its indentation. */
 function trimLines(text: string): string {

@@ -4,12 +4,15 @@ import {
   type AgentAdapter,
   asParleyError,
   type CancelTimer,
+  deadline,
   type EnvelopeId,
+  formatTimestamp,
   type MachineCode,
   ok,
   ParleyError,
   type Result,
   type Ticks,
+  type Timestamp,
   type TurnBudget,
   type TurnEvent,
   type TurnResult,
@@ -31,8 +34,8 @@ export class Turn {
   readonly taken: EnvelopeId[] = []
   /** What the agent says that it waits for. */
   blocked: string | undefined
-  /** Calls that wait for the answer of a person now. */
-  #asking = 0
+  /** Questions whose calls wait for the answer of a person now, each with the end of its wait. */
+  readonly #asking = new Map<string, Timestamp>()
   /** What the agent said last. */
   activity: string | undefined
   /** What was wrong with its disk while it was taken, although it did not fail. */
@@ -60,16 +63,18 @@ export class Turn {
     this.#meteredAt = this.began
   }
 
-  get isAsking(): boolean {
-    return this.#asking > 0
+  /** Until when its agent waits for the answer to this question. */
+  asksUntil(question: string): Timestamp | undefined {
+    return this.#asking.get(question)
   }
 
-  async asking<T>(wait: () => Promise<T>): Promise<T> {
-    this.#asking++
+  async asking<T>(question: string, waitMs: number, wait: () => Promise<T>): Promise<T> {
+    // Before the question is on the trail: it is never shown as one that nobody waits for.
+    this.#asking.set(question, formatTimestamp(deadline(this.#host.clock.now(), waitMs)))
     try {
       return await wait()
     } finally {
-      this.#asking--
+      this.#asking.delete(question)
       this.#host.changed()
     }
   }

@@ -3,7 +3,7 @@
 import { overBudgetText } from '../plan/spending.ts'
 import type { ProjectedWorkspace } from '../projection/projected.ts'
 import type { RunProjection } from '../projection/run-projection.ts'
-import { lastLines } from '../turn/turn-text.ts'
+import { tellingLines } from '../turn/turn-text.ts'
 
 export function failureText(attempt: ProjectedWorkspace, projection: RunProjection): string {
   if (attempt.trigger === 'agent_failed' && attempt.reason !== undefined) return attempt.reason
@@ -26,10 +26,10 @@ export function failureText(attempt: ProjectedWorkspace, projection: RunProjecti
   return (attempt.trigger ?? 'failed').replaceAll('_', ' ')
 }
 
-/** Of a check: how it failed, and the end of what it printed. */
+/** Of a check: how it failed, and what of its output tells why. */
 function outputEnd(text: string): string {
   const [head = '', ...output] = text.split('\n\n')
-  return output.length === 0 ? text : `${head}\n\n${lastLines(output.join('\n\n'))}`
+  return output.length === 0 ? text : `${head}\n\n${tellingLines(output.join('\n\n'))}`
 }
 
 function wordsOf({ trigger, migrations, facts }: ProjectedWorkspace, projection: RunProjection): string | undefined {

@@ -1,5 +1,5 @@
 // What waits for people, in their words: gates and questions of a run's projection as views.
-import type { RunId, WorkspaceId } from '@parley/core'
+import type { RunId, Timestamp, WorkspaceId } from '@parley/core'
 import { MODIFIABLE } from '@parley/kernel'
 import { coordinatorLimits } from '../limits.ts'
 import { changeForms } from '../people/modifications.ts'
@@ -20,8 +20,8 @@ export function oldestFirst(gates: readonly GateView[]): GateView[] {
   return gates.toSorted((one, other) => (rank(one) < rank(other) ? -1 : 1))
 }
 
-/** Whether the agent of a workspace waits for an answer in its turn. */
-export type Asks = (workspace: WorkspaceId) => boolean
+/** Until when the agent of a workspace waits in its turn for the answer to a question. */
+export type Asks = (workspace: WorkspaceId, question: string) => Timestamp | undefined
 
 export function gateViews(run: RunId, projection: RunProjection, asks: Asks): GateView[] {
   if (projection.over) return []
@@ -30,13 +30,17 @@ export function gateViews(run: RunId, projection: RunProjection, asks: Asks): Ga
     ({ signal, workspace, reason, since }): GateView => {
       const about = projection.workspaces.get(workspace)
       const { timeout = null, fallback } = projection.facts?.questions ?? {}
+      const waitsUntil = asks(workspace, reason)
+      // What it told in its turn it does not wait for, even while it is blocked with a question of its own.
+      const holdsUp = waitsUntil !== undefined || (about?.state === 'blocked' && reason === about.reason)
       return {
         id: signal,
         run,
         kind: 'question',
         type: 'escalation',
         question: reason,
-        ...(about?.state !== 'blocked' && !asks(workspace) && { remark: true as const }),
+        ...(!holdsUp && { remark: true as const }),
+        ...(waitsUntil !== undefined && { goes_on: waitsUntil }),
         ...(about?.facts && { task: about.facts.task }),
         workspace,
         addressee: about?.owner ?? '',

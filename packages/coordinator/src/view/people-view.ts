@@ -22,6 +22,8 @@ export const GateViewSchema = closed({
   question: Type.String(),
   /** Of a question: its agent goes on without an answer. */
   remark: Type.Optional(Type.Literal(true)),
+  /** Of a question: its agent waits for the answer in its turn until then, and goes on without one. */
+  goes_on: Type.Optional(Time),
   /** Of the run. */
   intent: Type.Optional(Type.String()),
   /** The task of the plan that it is about. */

@@ -1,4 +1,5 @@
 // Lists of runs on a trail that somebody has changed at rest.
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunId, refuse, SystemClock, SystemIds, type Ticks, type Timestamp, unwrap } from '@parley/core'
@@ -188,7 +189,7 @@ test('a result that could not be read is looked for again; of a project that has
   expect((await viewed(fixture, run)).result_unknown).toContain('is not where it was')
 })
 
-test('runs of a folder are those of its project: the same repository, or a folder around it', async () => {
+test('runs of a folder are those of its project: the same repository, or exactly that folder', async () => {
   const { fixture, runs } = await ended('First.')
   const plain = join(fixture.folder, 'plain')
   mkdirSync(join(plain, 'sub'), { recursive: true })
@@ -197,7 +198,11 @@ test('runs of a folder are those of its project: the same repository, or a folde
   const { run } = await fixture.finished(YAML, { project: plain })
   const inFolder = async (...path: string[]) =>
     (await fixture.coordinator.runs.list({ folder: join(fixture.folder, ...path) })).map(each => each.run)
-  for (const path of [['project'], ['project', 'new'], ['worktree']]) expect(await inFolder(...path)).toEqual(runs)
-  for (const path of [['plain'], ['plain', 'sub']]) expect(await inFolder(...path)).toEqual([run])
-  for (const path of [[], ['pla'], ['gone']]) expect(await inFolder(...path)).toEqual([])
+  for (const path of [['project'], ['worktree']]) expect(await inFolder(...path)).toEqual(runs)
+  expect(await inFolder('plain')).toEqual([run])
+  for (const path of [[], ['project', 'new'], ['plain', 'sub'], ['pla'], ['gone']])
+    expect(await inFolder(...path)).toEqual([])
+  // A repository further down is a project of its own, and so is the folder around it.
+  execFileSync('git', ['init', '--quiet'], { cwd: join(plain, 'sub') })
+  expect(await inFolder('plain', 'sub')).toEqual([])
 })

@@ -15,7 +15,9 @@ export async function resultAt(folders: Folders, commit: string): Promise<RunRes
   const { base, facts } = folders
   if (!facts) return undefined
   const changes = await folders.changes(base, commit)
-  return { commit, base, files: changes.map(({ path }) => path).slice(0, coordinatorLimits.shownFiles) }
+  const shown = changes.slice(0, coordinatorLimits.shownFiles)
+  const deleted = shown.filter(({ kind }) => kind === 'deleted').map(({ path }) => path)
+  return { commit, base, files: shown.map(({ path }) => path), ...(deleted.length > 0 && { deleted }) }
 }
 
 export function placed(result: RunResult | undefined, { branch, folder }: Finished): RunResult | undefined {

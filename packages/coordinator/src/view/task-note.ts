@@ -87,10 +87,18 @@ function notBegun(id: string, projection: RunProjection): string {
   return `Not begun: it takes the place of ${title} only where its work fails by itself.`
 }
 
+/** A gate was open for it when it ended. */
+function wasGated({ highway }: RunProjection, { id }: ProjectedTask): boolean {
+  const types = ['task_approval', 'workspace_create', 'envelope_delivery'] as const
+  return types.some(type => highway.ended(type, id)?.actor === 'protocol')
+}
+
 function cancelNote(task: ProjectedTask, planned: PlannedTask, projection: RunProjection): string {
   for (const type of ['task_approval', 'workspace_create', 'envelope_delivery'] as const) {
     const end = projection.highway.ended(type, task.id)
     if (end?.action !== 'reject') continue
+    // The protocol closes a gate whose task has ended otherwise: with its run, or with what it needs.
+    if (end.actor === 'protocol') continue
     const by = end.actor === 'system' ? 'the coordinator' : end.actor
     const who = end.actor === 'fallback' ? 'nobody approved it in time' : `${by} did not approve it`
     const why = end.reason === undefined || end.actor === 'fallback' ? '' : `: ${end.reason}`
@@ -98,6 +106,9 @@ function cancelNote(task: ProjectedTask, planned: PlannedTask, projection: RunPr
   }
   const { spent } = allowance(projection, planned, task)
   if (spent) return spentText(spent)
+  const why = projection.controls.findLast(each => each.kind === 'abort' && each.task === undefined)
+  if (why?.kind === 'abort' && task.attempts.length === 0 && wasGated(projection, task))
+    return sentence(`Not done: ${why.by} ended the run`)
   if (planned.standsInFor !== undefined) return notBegun(planned.standsInFor, projection)
   const lacks = planned.needs.find(need => {
     const status = projection.task(need)?.status

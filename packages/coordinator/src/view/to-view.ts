@@ -7,6 +7,7 @@ import { judgedBy } from '../merge/evaluation.ts'
 import { whyFinal } from '../plan/finality.ts'
 import { turnsOf } from '../plan/spending.ts'
 import { alternatives, lastTried } from '../plan/stand-in.ts'
+import { isWantedAgain } from '../plan/task-agent.ts'
 import { after } from '../projection/highway.ts'
 import type { FolderAction, ProjectedTask, ProjectedWorkspace, TurnRecord } from '../projection/projected.ts'
 import { type RunProjection, waitsForPerson } from '../projection/run-projection.ts'
@@ -19,6 +20,7 @@ import { type Asks, gateViews } from './gate-view.ts'
 import { salvageOfTask } from './salvage-view.ts'
 import { noteOf } from './task-note.ts'
 import type {
+  PersonSaid,
   PlanTaskView,
   RunState,
   RunSummaryView,
@@ -33,7 +35,6 @@ import type {
 export interface Live {
   activity(workspace: WorkspaceId): string | undefined
   turn(workspace: WorkspaceId): TurnRecord | undefined
-  /** Whether its agent waits for an answer in its turn. */
   asks: Asks
   result(): RunView['result']
 }
@@ -41,7 +42,7 @@ export interface Live {
 const nothingLive: Live = {
   activity: () => undefined,
   turn: () => undefined,
-  asks: () => false,
+  asks: () => undefined,
   result: () => undefined,
 }
 
@@ -239,7 +240,7 @@ function taskView(
     ...named('dropped', refusedBy(all, 'special_file')),
     ...given({ symlinks: planned.symlinks, approve: planned.approve, stands_in_for: planned.standsInFor }),
     ...named('outside_links', outsideLinks),
-    steps: all.map(each => stepView(each, attempts, planned, live)),
+    steps: all.map(each => stepView(each, attempts, planned, projection, live)),
     usage: usageOf(all, live),
   }
 }
@@ -268,11 +269,13 @@ function stepView(
   each: ProjectedWorkspace,
   attempts: readonly ProjectedWorkspace[],
   { check }: PlannedTask,
+  projection: RunProjection,
   live: Live,
 ): StepView {
   const { facts } = each
   const work = facts && 'of' in facts ? facts.of : each.id
   const text = each.checkpoints.findLast(({ turn }) => turn?.outcome !== 'kept')?.text ?? each.reason
+  const people = peopleOn(each, projection)
   const sessions = each.checkpoints.flatMap(({ turn }) =>
     turn?.session ? [{ turn: turn.epoch, id: turn.session.id, resumed: turn.session.resumed }] : [],
   )
@@ -282,15 +285,25 @@ function stepView(
     ...(facts?.kind === 'check' && check && { command: commandText(check) }),
     attempt: attempts.findIndex(({ id }) => id === work) + 1,
     workspace: each.id,
-    outcome: stepOutcome(each),
+    outcome: isWantedAgain(projection, each) ? 'revise' : stepOutcome(each),
     started: each.created,
     ...(each.ended !== undefined && { ended: each.ended }),
     ...(text !== undefined && text !== '' && { text }),
+    ...(people.length > 0 && { people }),
     ...(each.setup && { setup: { ...each.setup, command: [...each.setup.command] } }),
     ...(each.migrations.length > 0 && { moves: each.migrations.map(move => ({ ...move })) }),
     ...(sessions.length > 0 && { sessions }),
     usage: usageOf([each], live),
   }
+}
+
+function peopleOn(each: ProjectedWorkspace, projection: RunProjection): PersonSaid[] {
+  const { highway } = projection
+  const replies = highway.replies(each.id).map((reply): PersonSaid => ({ ...reply, did: 'replied' }))
+  const end = highway.ended('integration', each.id)
+  if (end?.action !== 'reject' || each.trigger !== 'gate_rejected_by_human') return replies
+  const did = isWantedAgain(projection, each) ? 'sent_back' : 'rejected'
+  return [...replies, { by: end.actor, did, ...given({ text: end.reason }) }]
 }
 
 const VERDICT_OUTCOMES = { accept: 'accepted', revise: 'revise', reject: 'rejected' } as const

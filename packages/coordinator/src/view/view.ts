@@ -40,6 +40,15 @@ export type TaskState = (typeof TASK_STATES)[number]
 export const STEP_OUTCOMES = ['working', 'blocked', 'complete', 'failed', 'accepted', 'revise', 'rejected'] as const
 export type StepOutcome = (typeof STEP_OUTCOMES)[number]
 
+const PersonSaidSchema = closed({
+  by: Type.String(),
+  did: Type.Enum(['replied', 'sent_back', 'rejected']),
+  /** Of a reply. */
+  question: Type.Optional(Type.String()),
+  text: Type.Optional(Type.String()),
+})
+export type PersonSaid = Static<typeof PersonSaidSchema>
+
 /** One workspace on a task: an attempt at it, or a judgement of one. */
 export const StepViewSchema = closed({
   kind: Type.Enum(['work', 'check', 'review', 'merge', 'team']),
@@ -54,6 +63,8 @@ export const StepViewSchema = closed({
   ended: Type.Optional(Time),
   /** What it said at its end: the answer, the judgement, or why it failed. */
   text: Type.Optional(Type.String()),
+  /** What people said about it: replies to its questions, and why they did not let it be merged. */
+  people: Type.Optional(Type.Array(PersonSaidSchema)),
   /** What set up its folder before its first turn, and how long that took. */
   setup: Type.Optional(closed({ command: Type.Array(Type.String()), wall_ms: Count })),
   /** Agents that took it over from one another. */
@@ -162,12 +173,14 @@ export const FurnishingViewSchema = closed({
 export type FurnishingView = Static<typeof FurnishingViewSchema>
 
 export const APPLY_WAYS = ['squash', 'merge', 'patch'] as const
+/** How the result of a project that is no repository is applied. */
+export const COPY = 'copy'
 
 /** A result that was taken over into a branch of the user's. */
 const ApplicationViewSchema = closed({
   by: Type.String(),
   at: Time,
-  how: Type.Enum([...APPLY_WAYS]),
+  how: Type.Enum([...APPLY_WAYS, COPY]),
   folder: Type.String(),
   branch: Type.Optional(Type.String()),
   commit: Type.String(),
@@ -198,6 +211,8 @@ export const RunViewSchema = closed({
       /** Of any other project: a folder with the result. */
       folder: Type.Optional(Type.String()),
       files: Type.Array(Type.String()),
+      /** Which of them the run deleted, where there are any. */
+      deleted: Type.Optional(Type.Array(Type.String())),
     }),
   ),
   /** Where the result was applied, the oldest first; of a run that is over, where somebody did. */

@@ -43,6 +43,12 @@ export function preflight(team: Team, intent: string, around: Surroundings): Res
   return refusalOf([...agents, ...setups, ...checks])
 }
 
+/** The agents of the plan by name, those among them that may take over. */
+export function workersOf(team: Team, intent: string): readonly string[] {
+  const names = [...allTasks(planFor(team, intent))].flatMap(chainsOf).flat()
+  return [...new Set(names)].filter(name => Object.hasOwn(team.agents, name))
+}
+
 /** One refusal for one code. Programs come last: to install one is the longest way. */
 function refusalOf(missing: readonly Missing[]): Result<void> {
   const first = missing.find(({ absence }) => absence !== commandKind.absence) ?? missing[0]

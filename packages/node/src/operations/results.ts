@@ -34,6 +34,8 @@ const CHECKOUT = [
   'merge_conflict',
   'git_failed',
   'permission_denied',
+  'folder_failed',
+  'project_gone',
   'invalid_state',
   'work_gone',
 ] as const
@@ -58,7 +60,7 @@ export function resultService({ coordinator }: OperationDeps) {
     }),
     '/results/apply': mutation({
       description:
-        'Takes the result of a run that is over into the branch that is checked out: as one commit, as a merge, or as staged changes. Git hooks do not run.',
+        'Takes the result of a run that is over into the branch that is checked out: as one commit, as a merge, or as staged changes. Git hooks do not run. In a project without git its files are written and deleted.',
       input: object({
         run: RunText,
         folder: Folder,

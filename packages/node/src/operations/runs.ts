@@ -1,4 +1,5 @@
 // /solve, /runs, /tasks: starting work, watching it, ending it.
+import { homedir } from 'node:os'
 import { dirname, isAbsolute } from 'node:path'
 import {
   followTurns,
@@ -10,10 +11,12 @@ import {
   RunSummarySchema,
   RunViewSchema,
 } from '@parley/coordinator'
-import { mapSchema, ok, type RunId, refuse, Type } from '@parley/core'
+import { type AgentSettings, mapSchema, ok, type RunId, refuse, type Static, Type } from '@parley/core'
 import { HIGHWAY_PRESETS } from '@parley/kernel'
 import { type CallerEnvironment, callerEnvironment, checkedEnvironment } from '../agents/caller-environment.ts'
-import { nodeWarnings } from '../agents/node-warnings.ts'
+import { describeAgent } from '../agents/kinds.ts'
+import { loginWarnings, nodeWarnings } from '../agents/node-warnings.ts'
+import { outsideDependencies, outsideWarning } from '../agents/outside-dependencies.ts'
 import { preflight } from '../agents/preflight.ts'
 import { readTeam } from '../agents/team-files.ts'
 import { nodeLimits } from '../limits.ts'
@@ -44,7 +47,10 @@ const Environment = Type.Unsafe<CallerEnvironment>({
   description:
     'The caller’s PATH and the variables that the agents pass on; never stored. A node that starts again uses its own',
 })
-const Started = object({ run: Type.String(), warnings: Type.Array(Type.String()) })
+const Fact = object({ label: Type.String(), text: Type.String() })
+/** What a person is shown of an agent of the run before they let it work. */
+const Described = object({ name: Type.String(), runs: Type.String(), facts: Type.Array(Fact) })
+const Started = object({ run: Type.String(), warnings: Type.Array(Type.String()), agents: Type.Array(Described) })
 /** One agent of a team file alone, as the file describes it. */
 function oneOf(team: ReturnType<typeof readTeam>, name: string | undefined): ReturnType<typeof readTeam> {
   if (!team.ok || name === undefined) return team
@@ -52,6 +58,11 @@ function oneOf(team: ReturnType<typeof readTeam>, name: string | undefined): Ret
   if (!Object.hasOwn(agents, name))
     return refuse('unknown_agent', `The team file has no agent '${name}'. It has ${Object.keys(agents).join(', ')}.`)
   return ok({ ...team.value, agents: { [name]: agents[name]! }, plan: [], warnings: [] })
+}
+
+function described([name, agent]: readonly [string, AgentSettings]): Static<typeof Described> {
+  const { runs, facts } = describeAgent(agent)
+  return { name, runs, facts: facts.map(([label, text]) => ({ label, text })) }
 }
 
 const OfRun = object({ run: RunText })
@@ -104,7 +115,7 @@ export function runService({ config, coordinator, agents, programs, spending }: 
         'trail_unavailable',
         'trail_damaged',
       ],
-      handle: async (input, { identity }) => {
+      handle: async (input, { identity, signal }) => {
         const {
           intent,
           project,
@@ -138,11 +149,19 @@ export function runService({ config, coordinator, agents, programs, spending }: 
           parent: parent as RunId | undefined,
           force,
           environment,
+          caller: signal,
         }
         const request = { principal: caller(identity), intent, origin: 'cli' }
         const { run } = await answerOf(coordinator.start(request, setup))
         const inFile = team.warnings.map(({ line, message }) => `line ${line}: ${message}`)
-        return { run, warnings: [...inFile, ...nodeWarnings(team, config.values.turns)] }
+        const around = { ...(sent ?? process.env), HOME: homedir() }
+        const warnings = [
+          ...inFile,
+          ...nodeWarnings(team, config.values.turns),
+          ...loginWarnings(team, intent, around),
+          ...outsideDependencies(project).map(outsideWarning),
+        ]
+        return { run, warnings, agents: Object.entries(team.agents).map(described) }
       },
     }),
     '/runs/list': query({

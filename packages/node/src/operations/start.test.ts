@@ -40,6 +40,12 @@ test('an agent whose tasks another can take over need not be there; one of them 
   expect(coordinator.solved).toHaveLength(2)
 })
 
+test('a start ends with its caller: who has left gets no run', async () => {
+  const { client, coordinator, place } = await startedNode()
+  await client.call('solve', 'start', { ...solve, team: teamOf(place, '  a: { command: [sh] }') })
+  expect(coordinator.solved[0]).toHaveProperty('caller', expect.any(AbortSignal))
+})
+
 describe('the environment of whoever starts a run', () => {
   test('goes with the run: their PATH and what the agents pass on, and nothing else', async () => {
     const { client, coordinator, place } = await startedNode()

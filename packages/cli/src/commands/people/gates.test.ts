@@ -324,3 +324,44 @@ test('a reason that is too long is refused before anything happens', async () =>
   const node = fakeNode({ '/runs/show': view })
   expect((await parley(['abort', 'last', '--reason', 'x'.repeat(3000)], { node })).code).toBe(2)
 })
+
+test('last of a run that waits for nothing is answered by which run does wait', async () => {
+  const { node, answers } = gated(plan(two))
+  const refused = await parley(['reject', 'last'], {
+    node: fakeNode({
+      '/gates/find': new CallError('not_found', `Nothing named '${one}' is waiting.`),
+      '/gates/list': { gates: [plan(two)] },
+      '/runs/list': { runs: [{ ...view, run: one }] },
+    }),
+  })
+  expect(refused).toMatchObject({ code: 3 })
+  expect(refused.err).toBe(
+    'parley: The newest run here, run_aaaaaa, waits for no approval.\n  why:  Other runs do:\n  next: run_bbbbbb: plan?\n',
+  )
+  expect([answers, node.asked('/gates/find')]).toEqual([[], []])
+})
+
+test('? explains the keys of the list, and two runs with one intent are told apart', async () => {
+  const gates = [plan(one), plan(two)].map(gate => ({ ...gate, intent: 'Tidy the house' }))
+  const terminal = new FakeTerminal({ interactive: true, keys: ['?', '?', 'q'] })
+  expect((await parley(['inbox'], { node: gated(...gates).node, terminal })).code).toBe(0)
+  const seen = terminal.output.replaceAll('\u001b[K', '')
+  expect(seen).toContain('run_aaaaaa · Tidy the house · waits')
+  expect(seen).toContain('run_bbbbbb · Tidy the house · waits')
+  expect(seen).toContain('  1 to 9  opens the one with that number\n')
+  expect(seen).not.toContain('Nothing happens there')
+})
+
+test('a plan is one thing in the inbox, and its tasks are answered together', async () => {
+  const gates = ['a', 'b', 'c'].map(task => gateView(one, task, { intent: 'Tidy the house' }))
+  const { node, answers } = gated(...gates)
+  const terminal = new FakeTerminal({ interactive: true, keys: ['1', 'd', 'y', 'q'] })
+  expect((await parley(['inbox'], { node, terminal })).code).toBe(0)
+  const seen = terminal.output.replaceAll('\u001b[K', '')
+  expect(seen).toContain('1 thing waits for you\n▸  1 May these 3 tasks start? Tidy the house\n')
+  expect(seen).toContain(
+    'May these 3 tasks start? Tidy the house\n  a?\n  b?\n  c?\nNone of them starts until you answer.\n',
+  )
+  for (const { id } of gates) expect(seen).toContain(id)
+  expect(answers).toEqual(gates.map(({ id }) => ({ gate: id, decision: 'approve' })))
+})

@@ -43,7 +43,7 @@ async function askTwice({ terminal, global }: Context): Promise<string> {
       next: 'parley passphrase --stdin < FILE',
     })
   }
-  const first = await askPassphrase(terminal, 'New passphrase: ')
+  const first = await askPassphrase(terminal, 'New passphrase (8 to 1024 characters): ')
   if (first === (await askPassphrase(terminal, 'Repeat it: '))) return first
   throw new Failure('usage', 'The two do not match. Nothing was changed.', { next: 'parley passphrase' })
 }

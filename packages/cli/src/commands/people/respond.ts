@@ -89,6 +89,7 @@ export async function meant(
     return gates as [GateView, ...GateView[]]
   } catch (thrown) {
     const { code, message, details } = asFailure(thrown)
+    if (code === 'not_found' && named === LAST) throw await notWaiting(context, kind)
     if (code !== 'invalid_state' || typeof details.gate !== 'string') throw thrown
     const id = shortId(details.gate)
     throw new Failure(code, message, {
@@ -97,6 +98,22 @@ export async function meant(
       details,
     })
   }
+}
+
+/** `last` was typed, and not the id of the run that it stands for. */
+async function notWaiting(context: Context, kind: GateView['kind']): Promise<Failure> {
+  const run = await runHere(context)
+  const { gates } = await context.api.gates.list({})
+  const others = [...new Map(gates.filter(each => each.kind === kind).map(each => [each.run, each])).values()]
+  const what = kind === 'gate' ? 'approval' : 'reply'
+  return new Failure('not_found', `The newest run here, ${shortId(run)}, waits for no ${what}.`, {
+    why: others.length === 0 ? 'No other run does, either.' : 'Other runs do:',
+    next:
+      others.length === 0
+        ? '`parley show` shows the state of the run.'
+        : others.slice(0, cliLimits.listedGates).map(each => `${shortId(each.run)}: ${oneLine(each.question)}`),
+    details: { run, waiting: others.map(each => each.run) },
+  })
 }
 
 function nameOf([first, ...others]: Meant): string {

@@ -13,7 +13,7 @@ import { RUN } from '../words.ts'
 
 export default command({
   about:
-    'Makes one commit of the result, in your name, on the branch that is checked out here. Git hooks do not run. Changes of hooks, CI files, package scripts and tool settings are named first, and need your yes; so does the result of a run that failed or was aborted, with the tasks whose work it has and lacks. Files of yours with uncommitted changes are never overwritten. `parley undo` takes it back; doing it twice changes nothing.',
+    'Makes one commit of the result, in your name, on the branch that is checked out here. Git hooks do not run. Changes of hooks, CI files, package scripts and tool settings are named first, and need your yes; so does the result of a run that failed or was aborted, with the tasks whose work it has and lacks. Files of yours with uncommitted changes are never overwritten. `parley undo` takes it back; doing it twice changes nothing. In a project without git, files are written and deleted as the run did, unless you changed them since it began.',
   args: [RUN],
   flags: {
     merge: { summary: 'Merge the branch of the run, with its commits, instead of making one commit' },
@@ -44,23 +44,25 @@ export default command({
   },
 })
 
-const QUESTION = { question: 'Apply it?', yes: ['apply', 'one commit on your branch'] } as const
+const QUESTION = { question: 'Apply it?', yes: ['apply', 'it goes into your project'] } as const
 
 function outcome(view: AppliedView, dry: boolean): readonly string[] {
-  const { run, how, branch, to, already, files } = view
-  const where = branch === undefined ? 'what is checked out' : oneLine(branch)
+  const { run, how, branch, folder, to, already, files } = view
+  const where = how === 'copy' ? oneLine(folder) : branch === undefined ? 'what is checked out' : oneLine(branch)
+  if (already && how === 'copy') return [`${where} has the result of ${shortId(run)} already; nothing was changed.`]
   if (already) return [`${shortId(run)} is on ${where} already; nothing was changed.`]
   const what = plural(files.length, 'file')
   const partial = partialLine(view)
   if (dry)
     return [
-      `${shortId(run)} would change ${what} on ${where}${how === 'patch' ? ', staged' : ''}:`,
+      `${shortId(run)} would change ${what} ${how === 'copy' ? 'in' : 'on'} ${where}${how === 'patch' ? ', staged' : ''}:`,
       ...files.map(each => `  ${oneLine(each)}`),
       ...notableLines(view).map(each => `Other programs run it: ${each}`),
       ...(partial === undefined ? [] : [partial]),
     ]
   if (how === 'patch')
     return [`Staged ${what} of ${shortId(run)}.`, 'look    git diff --cached', `back    parley undo ${shortId(run)}`]
+  if (how === 'copy') return [`Applied ${shortId(run)} in ${where}: ${what}.`, `back    parley undo ${shortId(run)}`]
   const made = how === 'merge' ? 'Merged' : 'Applied'
   return [
     `${made} ${shortId(run)} on ${where}: ${what}, commit ${shortHash(to ?? '')}.`,

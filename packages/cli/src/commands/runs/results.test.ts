@@ -235,6 +235,15 @@ test('undo by a new commit names what other programs run, and asks like apply', 
   ])
 })
 
+test('undo of lines that were changed since points to git revert, not to a merge of the run', async () => {
+  const details = { files: ['a'], commit }
+  const node = fakeNode({ '/results/undo': new CallError('merge_conflict', 'a was changed since.', { details }) })
+  const { code, err } = await parley(['undo'], { node })
+  expect(code).toBe(5)
+  expect(err).toContain('next: `git revert bbbbbbbbbb` lets you settle it by hand;')
+  expect(err).not.toContain('git merge')
+})
+
 test.each([
   ['dirty_overlap', 'git stash --include-untracked'],
   ['ignored_overlap', 'git stash push --all -- FILE'],

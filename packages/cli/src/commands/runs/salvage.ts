@@ -43,26 +43,30 @@ export default command({
     const reason = reasonOf(flags.reason)
     const { checkpoint } = left
     const { salvage: saved } = await context.api.workspaces.salvage({ run, task, take, checkpoint, reason })
-    print(context, { run, task, ...saved }, () => [
-      outcome(saved, task, run),
-      ...(saved.state === 'merged' ? [`take    parley apply ${shortId(run)}, when the run is over`] : []),
-    ])
+    const lines = saved.state === 'merged' && !context.global.json ? [await takeLine(context, run)] : []
+    print(context, { run, task, ...saved }, () => [outcome(saved, task, run), ...lines])
     return exitOf(saved, take)
   },
 })
 
+async function takeLine(context: Context, run: string): Promise<string> {
+  const { ended } = await context.api.runs.show({ run })
+  return `take    parley apply ${shortId(run)}${ended === undefined ? ', when the run is over' : ''}`
+}
+
 /** Undefined: no decision. */
 async function decided(context: Context, task: string): Promise<boolean | undefined> {
-  if (!isAttended(context)) {
+  const undecided = () => {
     remark(context, `Nothing was decided. parley salvage ${task} --yes keeps it, --discard discards it.`)
     return undefined
   }
+  if (!isAttended(context)) return undecided()
   const answer = await askKey<'keep' | 'discard' | 'later'>(context, 'Keep it?', [
     { key: 'y', label: 'keep', help: 'it is merged into the result', gives: { answer: 'keep' } },
     { key: 'n', label: 'discard', help: 'it is not used', gives: { answer: 'discard' } },
     { key: 'l', label: 'later', help: 'nothing is decided', gives: { answer: 'later' } },
   ])
-  return answer === undefined || answer === 'later' ? undefined : answer === 'keep'
+  return answer === undefined || answer === 'later' ? undecided() : answer === 'keep'
 }
 
 function leftLines(left: LeftView, width: number): readonly string[] {

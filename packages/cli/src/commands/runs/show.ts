@@ -11,8 +11,10 @@ import { RUN } from '../words.ts'
 export default command({
   args: [RUN],
   flags: {
-    follow: { summary: 'Follow it until it is over' },
-    full: { summary: 'Everything that agents said, not just the beginning, and what each turn was told' },
+    follow: { short: 'f', summary: 'Follow it until it is over' },
+    full: {
+      summary: 'Everything that agents said, and the beginning of what each turn was told; --json has all of it',
+    },
   },
   examples: [
     ['parley show', 'the newest run: its tasks, its steps, its result, what it cost'],

@@ -32,6 +32,7 @@ function salvaging(state: SalvageView['state'] = 'merged') {
   return fakeNode({
     '/workspaces/left': { run, left },
     '/workspaces/salvage': { run, salvage: { ...saved, state } },
+    '/runs/show': runView({ run, state: 'failed', ended: at(9) }),
   })
 }
 
@@ -73,12 +74,18 @@ test('salvage decides nothing by itself, and asks nothing where it is told', asy
   expect((await parley(['salvage', 'docs'], { node })).code).toBe(5)
   const later = new FakeTerminal({ interactive: true, keys: ['l'] })
   expect((await parley(['salvage', 'docs'], { node, terminal: later })).code).toBe(5)
+  const interrupted = new FakeTerminal({ interactive: true, keys: ['\x03'] })
+  const { err } = await parley(['salvage', 'docs'], { node, terminal: interrupted })
+  expect(err.replaceAll('\n', ' ')).toContain('Nothing was decided. parley salvage docs --yes keeps it')
   expect(node.asked('/workspaces/salvage')).toEqual([])
   expect((await parley(['salvage', 'docs', '--yes', '--discard'], { node })).code).toBe(2)
+  // It is over.
+  expect((await parley(['salvage', 'docs', '--yes'], { node })).out).toMatch(/^take {4}parley apply run_\w+$/m)
   const { out } = await parley(['salvage', 'docs', '--yes', '--json'], { node })
   expect(JSON.parse(out)).toMatchObject({ run, task: 'docs', state: 'merged' })
   await parley(['salvage', 'docs', '--discard'], { node })
   expect(node.asked('/workspaces/salvage')).toMatchObject([
+    { run, take: true },
     { run, take: true },
     { run, take: false },
   ])

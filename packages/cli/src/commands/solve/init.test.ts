@@ -42,6 +42,20 @@ test('it writes a team file and notes for agents, and a second time changes noth
   expect(existsSync(join(project, 'CLAUDE.md'))).toBe(false)
 })
 
+test('below a team file it prepares the project of that file, and says so; a named folder gets its own', async () => {
+  const folder = tempFolder()
+  mkdirSync(join(folder, '.git'))
+  mkdirSync(join(folder, 'deep'))
+  writeFileSync(join(folder, 'parley.yaml'), 'name: ours\n')
+  const deep = join(folder, 'deep')
+  const ran = await parley(['init'], { cwd: deep, env: { PATH: '' } })
+  expect(ran.err).toContain(`The project is ${folder}, which has parley.yaml; \`parley init .\``)
+  expect(existsSync(join(deep, 'parley.yaml'))).toBe(false)
+  expect(existsSync(join(folder, 'AGENTS.md'))).toBe(true)
+  await parley(['init', '.'], { cwd: deep, env: { PATH: '' } })
+  expect(existsSync(join(deep, 'parley.yaml'))).toBe(true)
+})
+
 test('in a repository without a commit it says that one is needed first', async () => {
   const said = async () => (await init()).out.split('\n').slice(-4)
   expect((await said()).join('\n')).not.toContain('commit')
@@ -64,8 +78,8 @@ test('without an agent on PATH the example gets the setup of the project as well
 test('dependencies outside the project are named: folders of agents do not have them', async () => {
   const dependencies = { money: 'file:../money', own: 'file:./own', other: '^1.0.0' }
   writeFileSync(join(project, 'package.json'), JSON.stringify({ dependencies }))
-  expect((await init()).err).toBe(
-    'warning: money (file:../money) is outside the project, so the folders of agents do not have it.\n',
+  expect((await init()).err).toMatch(
+    /^warning: money \(file:\.\.\/money\) is outside the project, so .* npm pack \.\.\/money --pack-destination vendor.*\n$/,
   )
   mkdirSync(join(folder, '.git'))
   expect((await init()).err).toBe('')

@@ -1,8 +1,8 @@
 // `parley init`: prepares a project. It is safe to repeat: what a person wrote stays as it is.
 import { spawnSync } from 'node:child_process'
 import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
-import { command } from '../../command.ts'
+import { basename, dirname, join, resolve } from 'node:path'
+import { type Context, command } from '../../command.ts'
 import { EXAMPLES, type Example, exampleText } from '../../examples.ts'
 import { Failure } from '../../failure.ts'
 import { cliLimits } from '../../limits.ts'
@@ -12,7 +12,8 @@ import { TEAM_FILE } from '../words.ts'
 import { AGENT_NOTES } from './agent-notes.ts'
 import { exampleTeam } from './example-team.ts'
 import { withSection } from './markers.ts'
-import { outsideDependencies, type ProjectSetup, projectSetup, yamlList } from './package-managers.ts'
+import { type ProjectSetup, projectSetup, yamlList } from './package-managers.ts'
+import { nearestTeamFile } from './solve.ts'
 import { teamTemplate } from './team-template.ts'
 
 interface Done {
@@ -46,14 +47,14 @@ export default command({
       )
       return
     }
-    const folder = resolve(context.cwd, words[0] ?? '.')
+    const folder = words[0] === undefined ? projectHere(context) : resolve(context.cwd, words[0])
     if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
       throw new Failure('file_not_found', `${folder} is not a folder.`, {
         why: 'A project is an existing folder.',
         next: 'Name a folder, or change into one.',
       })
     }
-    const { readyHere } = await import('@parley/node')
+    const { outsideDependencies, outsideWarning, readyHere } = await import('@parley/node')
     const agents = readyHere({ path: context.env.PATH ?? '', pinned: () => false, functions: {} })
     const found = projectSetup(folder)
     const example = EXAMPLES.find(each => each === flags.example)
@@ -63,8 +64,7 @@ export default command({
     const notes = wrote.did === 'written' ? (team?.notes ?? []) : []
     const done = [wrote, ...noteFiles(folder).map(file => writeNotes(folder, file))]
     const outside = outsideDependencies(folder)
-    for (const each of outside)
-      remark(context, `warning: ${oneLine(each)} is outside the project, so the folders of agents do not have it.`)
+    for (const each of outside) remark(context, `warning: ${outsideWarning(oneLine(each))}`)
     const files = done.map(({ file, did }) => ({ file, did }))
     const next = team ? startOf(wrote.file, team.text) : ownStart(folder, agents)
     const told = { folder, agents, ...(found && { setup: found.setup }), ...(outside.length > 0 && { outside }), files }
@@ -75,6 +75,18 @@ export default command({
     ])
   },
 })
+
+/** A team file above in the same repository is the one that runs here use: a second one would hide it. */
+function projectHere(context: Context): string {
+  const file = nearestTeamFile(context)
+  const folder = file === undefined ? context.cwd : dirname(file)
+  if (folder !== context.cwd)
+    remark(
+      context,
+      `The project is ${folder}, which has ${TEAM_FILE}; \`parley init .\` writes one for this folder alone.`,
+    )
+  return folder
+}
 
 const SOLVE = 'parley solve "what you want"'
 

@@ -1,6 +1,6 @@
 // What installs the dependencies of a project, and what tests it, as its lock files tell.
-import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 
 interface PackageManager {
   /** The first one that is there tells. */
@@ -50,32 +50,6 @@ export function projectSetup(folder: string): ProjectSetup | undefined {
   const locks = found.map(({ lock }) => lock)
   if (found.length === 1) return { locks, setup: first.setup, check: first.check }
   return { locks, setup: inTurn(found.map(each => each.setup)), check: inTurn(found.map(each => each.check)) }
-}
-
-/** Dependencies of a package.json by a path that leads out of the project: folders of agents do not have them. */
-export function outsideDependencies(folder: string): readonly string[] {
-  let found: unknown
-  try {
-    found = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-  } catch {
-    return []
-  }
-  const { dependencies, devDependencies, optionalDependencies } = (found ?? {}) as Readonly<Record<string, unknown>>
-  const all = Object.entries({ ...(dependencies ?? {}), ...(devDependencies ?? {}), ...(optionalDependencies ?? {}) })
-  return all.flatMap(([name, version]) => {
-    const path = typeof version === 'string' ? /^(?:file|link|portal):(.+)$/.exec(version)?.[1] : undefined
-    return path !== undefined && isOutside(folder, path) ? [`${name} (${version})`] : []
-  })
-}
-
-/** A repository is there as a whole. */
-function isOutside(folder: string, path: string): boolean {
-  let top = folder
-  while (!existsSync(join(top, '.git'))) {
-    if (dirname(top) === top) return relative(folder, resolve(folder, path)).startsWith('..')
-    top = dirname(top)
-  }
-  return relative(top, resolve(folder, path)).startsWith('..')
 }
 
 /** One after the other, until one fails. */

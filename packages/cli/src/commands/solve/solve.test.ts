@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
+import { fakeNode } from '../../testing/fake-node.ts'
 import { tempFolder } from '../../testing/folder.ts'
 import { parley } from '../../testing/parley.ts'
 import { run, starting } from '../../testing/solving.ts'
@@ -82,6 +83,22 @@ test('a team file that is a folder, or not there: what it is, and nothing that t
   const missing = await parley(['run', 'nope.yaml'], { cwd: folder })
   expect(missing.code).toBe(3)
   expect(missing.err).not.toContain('--team')
+})
+
+test('run without a file takes the one that solve would find, and says where it looked for it', async () => {
+  const folder = tempFolder()
+  const none = await parley(['run', '--yes'], { node: fakeNode(), cwd: folder })
+  expect(none.code).toBe(3)
+  expect(none.err).toContain(`There is no parley.yaml in ${folder}.`)
+  mkdirSync(join(folder, '.git'))
+  mkdirSync(join(folder, 'deep'))
+  writeFileSync(
+    join(folder, 'parley.yaml'),
+    'version: 1\nname: t\ndescription: Tidy\nagents: { a: { command: [x] } }\n',
+  )
+  const node = starting()
+  expect((await parley(['run', '--yes'], { node, cwd: join(folder, 'deep') })).code).toBe(0)
+  expect(node.asked('/solve/start')).toMatchObject([{ intent: 'Tidy', project: folder }])
 })
 
 test('run takes the description of the file as the intent', async () => {

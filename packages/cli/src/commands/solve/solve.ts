@@ -5,9 +5,10 @@ import type { Team } from '@parley/node'
 import { type Context, command } from '../../command.ts'
 import { EXIT, type ExitCode } from '../../exit.ts'
 import { Failure } from '../../failure.ts'
-import { cliLimits } from '../../limits.ts'
+import { cliLimits, SLOW } from '../../limits.ts'
 import { askPeer } from '../../live/ask.ts'
 import { attend } from '../../live/attend.ts'
+import { isPlan } from '../../live/attendance.ts'
 import type { Input, NodeClient } from '../../node/client.ts'
 import { isOver, type RunView } from '../../node/views.ts'
 import { isAttended, print, remark } from '../../output.ts'
@@ -36,11 +37,11 @@ export const START_FLAGS = {
 
 export default command({
   about:
-    "Uses the team file given with --team, or the project's parley.yaml (also from a subfolder of a git repository), or the agent given with --agent, or the default agent. On a terminal it shows the plan and asks once. Without a terminal it needs --yes; otherwise the run waits for `parley approve`. Ctrl-C never ends a run without asking. Text that mentions a pinned peer, such as @bob, goes straight to that peer, as with `parley ask`, unless --team or --agent is given.",
+    "Uses the team file given with --team, or the project's parley.yaml (also from a subfolder of a git repository), or the agent given with --agent, or the default agent. On a terminal it shows the plan and asks once, also where the intent comes through a pipe. Without a terminal it needs --yes; otherwise the run waits for `parley approve`. Ctrl-C never ends a run without asking. Text that mentions a pinned peer, such as @bob, goes straight to that peer, as with `parley ask`, unless --team or --agent is given.",
   args: [{ name: 'INTENT', summary: 'What you want, in quotes, or - to read it from standard input' }],
   flags: {
     team: { value: 'FILE', complete: 'file', summary: 'The team file' },
-    agent: { value: 'NAME', summary: 'One agent alone: of the team file here, configured or a preset' },
+    agent: { value: 'AGENT', summary: 'One agent alone: of the team file here, configured or a preset' },
     ...START_FLAGS,
   },
   examples: [
@@ -147,9 +148,14 @@ async function teamWith(context: Context, agent: string): Promise<ReadTeam | und
 }
 
 export async function nearestTeam(context: Context): Promise<ReadTeam | undefined> {
-  const own = join(context.cwd, TEAM_FILE)
-  const file = existsSync(own) ? own : teamAbove(context.cwd)
+  const file = nearestTeamFile(context)
   return file === undefined ? undefined : readTeam(context, file, readTextFile(file))
+}
+
+/** Here, or above in the same repository. */
+export function nearestTeamFile({ cwd }: Pick<Context, 'cwd'>): string | undefined {
+  const own = join(cwd, TEAM_FILE)
+  return existsSync(own) ? own : teamAbove(cwd)
 }
 
 /** The nearest team file between the folder and the top of its repository. */
@@ -178,6 +184,20 @@ async function begun({ clock }: Context, api: NodeClient, run: string): Promise<
   return api.runs.show({ run })
 }
 
+function nameFrom(folder: string, file: string): string {
+  const near = relative(folder, file)
+  return near.startsWith('..') ? file : near
+}
+
+function detachedText(view: RunView): string {
+  const id = shortId(view.run)
+  const [gate] = view.gates
+  if (gate && isPlan(gate, view))
+    return `It has not started: parley approve ${id} starts it, parley reject ${id} cancels it.`
+  if (gate) return `It is waiting for an answer: parley inbox --run ${id}`
+  return `It is running in the background: parley show ${id} --follow`
+}
+
 interface ReadTeam {
   readonly file: string
   readonly text: string
@@ -195,6 +215,21 @@ interface Start extends Omit<SolveInput, 'team' | 'environment'> {
   readonly detach: boolean
 }
 
+/** A project that is copied may take a while: the screen says what is going on. */
+async function slowly<T>(context: Context, project: string, work: () => Promise<T>): Promise<T> {
+  const cancel = context.clock.after(cliLimits.silentMs, () =>
+    remark(
+      context,
+      `Reading ${oneLine(project)}. A project without git is copied for the agents, which takes longer the larger it is. If you leave now, no run is started.`,
+    ),
+  )
+  try {
+    return await work()
+  } finally {
+    cancel()
+  }
+}
+
 export async function start(context: Context, { detach, team: read, ...input }: Start): Promise<ExitCode> {
   if (input.intent === '' || input.intent.length > cliLimits.intentLength) {
     throw new Failure('usage', input.intent === '' ? 'The intent is empty.' : 'The intent is too long.', {
@@ -208,23 +243,25 @@ export async function start(context: Context, { detach, team: read, ...input }: 
   const sent = read && { team: { file: read.file, text: read.text } }
   // A plan that is asked about here waits for the answer, whatever becomes of this terminal.
   const attended = (isAttended(context) && !detach && !input.approved) || undefined
-  const { run, warnings } = await api.solve.start({ ...input, ...sent, attended, environment })
+  const started = await slowly(context, input.project, () =>
+    api.solve.start({ ...input, ...sent, attended, environment }, SLOW),
+  )
+  const { run, agents } = started
+  // A line is one of the team file, which may not be where the user is.
+  const warnings = started.warnings.map(each =>
+    read && /^line \d/.test(each) ? `${nameFrom(context.cwd, read.file)}: ${each}` : each,
+  )
   for (const each of warnings) remark(context, `${context.terminal.paint('warning', 'warning:')} ${oneLine(each)}`)
   if (detach) {
     const view = await begun(context, api, run)
-    print(context, view, () => [
-      run,
-      ...(context.global.quiet ? [] : [`It is running in the background: parley show ${shortId(run)} --follow`]),
-      ...(view.gates.length > 0 && !context.global.quiet
-        ? [`It is waiting for an answer: parley approve ${shortId(run)}`]
-        : []),
-    ])
+    print(context, view, () => [run, ...(context.global.quiet ? [] : [detachedText(view)])])
     return EXIT.done
   }
   return attend(context, api, run, {
     yes: input.approved,
     // The view of the run has the same warnings without line numbers.
-    told: new Set(warnings.map(each => each.replace(/^line \d+: /, ''))),
+    told: new Set(started.warnings.map(each => each.replace(/^line \d+: /, ''))),
+    agents,
     ...(read && { team: read.team }),
   })
 }

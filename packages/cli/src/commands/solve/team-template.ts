@@ -105,7 +105,7 @@ agents:
     command: [sh, -c, 'mkdir -p report && { echo "# Files"; echo; find . -type f -not -path "./.git*" -not -path "./report/*" | sed "s/^/- /" | sort | head -n 500; } > report/files.md']
     prompt: none
   todos:
-    command: [sh, -c, 'mkdir -p report && { echo "# Open ends"; echo; grep -rnI --exclude-dir=.git --exclude-dir=report --exclude-dir=node_modules -E "TODO|FIXME" . | cut -c 1-200 | sed "s/^/- /" | head -n 200; true; } > report/todos.md']
+    command: [sh, -c, 'mkdir -p report && { echo "# Open ends"; echo; grep -rnI --exclude=parley.yaml --exclude-dir=.git --exclude-dir=report --exclude-dir=node_modules -E "TODO|FIXME" . | cut -c 1-200 | sed "s/^/- /" | head -n 200; true; } > report/todos.md']
     prompt: none
   summary:
     command: [sh, -c, 'cat report/files.md report/todos.md > report/README.md']

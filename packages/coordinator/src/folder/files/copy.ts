@@ -1,12 +1,13 @@
-// The first commit of a project that is no git repository: its files, byte for byte, except ignored ones and those with
-// names for secrets. Writes nothing in the project.
+// The first commit of a project that is no git repository: its files, byte for byte, except ignored ones, those with
+// names for secrets, and Parley profiles. Writes nothing in the project.
 import { constants } from 'node:fs'
 import { access, lstat, rm } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { type Clock, ParleyError, ticksPerMillisecond } from '@parley/core'
 import type { Contents, Tree } from '../contents.ts'
 import { folderLimits } from '../limits.ts'
-import { type FileName, joinNames, nameText, textName } from './file-name.ts'
+import { outsideProfiles } from '../unfit-project.ts'
+import { type FileName, joinNames, nameText } from './file-name.ts'
 import { otherFiles, trackedFiles } from './list-files.ts'
 import { below } from './remove.ts'
 import { secretPatterns } from './secret-names.ts'
@@ -22,7 +23,7 @@ export async function firstCommit(
   const { project, home, clock } = options
   const tree: Tree = { folder: project, index: join(home, 'first-index') }
   await rm(tree.index, { force: true })
-  const files = await filesOf(contents, tree, home)
+  const files = await filesOf(contents, tree)
   await contents.runOn(tree, ['update-index', '--add', '-z', '--stdin'], {
     input: joinNames(files),
     timeoutMs: folderLimits.checkoutMs,
@@ -38,16 +39,10 @@ export async function firstCommit(
   return commit
 }
 
-async function filesOf(contents: Contents, tree: Tree, home: string): Promise<readonly FileName[]> {
-  const own = relative(tree.folder, home)
-  const inside = own !== '' && !own.startsWith('..')
-  const { files, closed, cut } = await otherFiles(contents, tree, [
-    ...secretPatterns,
-    ...(inside ? [pattern(own)] : []),
-  ])
+async function filesOf(contents: Contents, tree: Tree): Promise<readonly FileName[]> {
+  const { files, closed, cut } = await otherFiles(contents, tree, secretPatterns)
   if (closed.length > 0) throw unusable(tree.folder, closed)
-  const ownPrefix = `${textName(own)}/`
-  const kept = inside ? files.filter(name => !name.startsWith(ownPrefix)) : files
+  const kept = await outsideProfiles(tree.folder, files)
   const sized: SizedFile[] = []
   const unreadable: FileName[] = []
   for (const name of kept) {
@@ -83,8 +78,4 @@ function unusable(project: string, names: readonly FileName[]): ParleyError {
     `The project ${project} holds files that cannot be read or have a name that git does not take: ${named}${more}. List them in a .gitignore file there or make them readable, then try again.`,
     { details: { files: names.slice(0, folderLimits.namedFiles).map(nameText) } },
   )
-}
-
-function pattern(path: string): string {
-  return `/${path.replace(/[\\*?[\]!# ]/g, '\\$&')}`
 }
