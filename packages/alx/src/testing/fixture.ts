@@ -4,9 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
+  ALX_PROTOCOL_VERSION,
   type Capability,
   type KbEnvelope,
   kbHashFromEnvelope,
+  protocolErrorOf,
   type RunEvent,
   type SolveArtifact,
   type SolveResponse,
@@ -21,13 +23,15 @@ import {
   type RunPort,
   type RunRequest,
   refuse,
+  SystemIds,
   unwrap,
 } from '@parley/core'
 import { openTrail, type Trail } from '@parley/trail'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { onTestFinished } from 'vitest'
 import { alxPlugin } from '../http/plugin.ts'
 import { ALX_SCOPES, type Authenticate } from '../http/scopes.ts'
+import { Knowledge } from '../kb/knowledge.ts'
 import type { ArtifactCandidate, ExecutionPlan, PlannedStep, SelectionRequest } from '../ports.ts'
 import { readSolveFacts, type SolveFacts, type StoredStep } from '../run/facts.ts'
 import { AlxServer } from '../server/alx-server.ts'
@@ -53,6 +57,11 @@ export interface FixtureOptions {
   /** More of the team file. */
   readonly team?: string
   readonly wrap?: (port: RunPort) => RunPort
+  /** Blocks, settlements and feedback of the library, instead of those in memory. */
+  readonly library?: boolean
+  /** Instead of `candidates` and `plan`, where they depend on what is asked. */
+  readonly select?: (request: SelectionRequest) => readonly ArtifactCandidate[]
+  readonly planOf?: (request: SelectionRequest) => ExecutionPlan
 }
 
 export interface Reply<T = Record<string, unknown>> {
@@ -82,6 +91,7 @@ export class AlxFixture {
   trail!: Trail
   server!: AlxServer
   #http!: FastifyInstance
+  #knowledge: Knowledge | undefined
   readonly #folder = mkdtempSync(join(tmpdir(), 'parley-alx-'))
   readonly #options: FixtureOptions
 
@@ -117,17 +127,23 @@ export class AlxFixture {
     const { coordinator, trail } = this
     const setup = async (request: RunRequest) => this.#setup(request)
     const port = coordinatorRunPort({ coordinator, trail, setup, costUnknown: () => false })
+    const { library } = coordinator
+    const indexFile = join(this.#folder, 'alx.index.db')
+    const known = { library, clock, ids: new SystemIds(), indexFile, minConfidence: 0.35 }
+    this.#knowledge = this.#options.library ? await Knowledge.open(known) : undefined
+    const { select, planOf } = this.#options
     this.server = new AlxServer({
       runs: this.#options.wrap?.(port) ?? port,
-      library: coordinator.library,
+      library,
       selector: {
         select: async request => {
           this.selections.push(request)
+          if (select) return select(request)
           return typeof this.candidates === 'function' ? this.candidates() : this.candidates
         },
       },
-      executor: { plan: async () => ok(this.plan) },
-      knowledge: this.knowledge,
+      executor: { plan: async (_artifact, request) => ok(planOf?.(request) ?? this.plan) },
+      knowledge: this.#knowledge ?? this.knowledge,
       self,
       log,
       clock,
@@ -135,14 +151,19 @@ export class AlxFixture {
       ...(this.#options.capabilities && { capabilities: this.#options.capabilities }),
     })
     const { authenticated = true } = this.#options
-    this.#http = Fastify({ routerOptions: { maxParamLength: 200 }, return503OnClosing: false })
     const { server } = this
+    this.#http = Fastify({
+      routerOptions: { maxParamLength: 200 },
+      return503OnClosing: false,
+      frameworkErrors: (_error, _request, reply) => unreadable(reply as unknown as FastifyReply, server),
+    })
     await this.#http.register(alxPlugin, { prefix: '/alx', server, ...(authenticated && { authenticate }) })
     await this.#http.listen({ host: '127.0.0.1', port: 0 })
   }
 
   async stop(): Promise<void> {
     await this.#http.close()
+    await this.#knowledge?.close()
     await this.coordinator.close()
     await this.trail.close()
   }
@@ -231,6 +252,15 @@ export class AlxFixture {
     const { entries } = unwrap(await this.trail.run(run as RunId).query({ limit: 1000 }))
     return types.length === 0 ? entries : entries.filter(({ event_type }) => types.includes(event_type))
   }
+}
+
+/** A path that no router can read never reaches the plugin: the host answers, in an envelope too. */
+function unreadable(reply: FastifyReply, { protocol }: AlxServer): void {
+  const error = protocolErrorOf('INVALID_REQUEST', 'The path cannot be read.')
+  const correlationId = 'req_0000000000000000'
+  const headers = { 'x-correlation-id': correlationId, 'x-alx-protocol-version': ALX_PROTOCOL_VERSION }
+  const answer = reply.code(400).headers({ ...headers, 'cache-control': 'no-store' })
+  void answer.send({ ok: false, correlationId, protocol, error })
 }
 
 /** A task of a plan in which each needs the one before it. */
