@@ -65,6 +65,9 @@ const OF_SERVER: readonly number[] = [500, 501, 503, 504]
 const CORRELATION_ID = /^[A-Za-z0-9._:-]{1,128}$/
 const GENERATED = /^req_[0-9A-Za-z]{16,}$/
 
+/** Verbs for which a port throws. */
+const THROWS = ['"throw"', '"break"']
+
 /** Paths of the machine, traces of its code, secrets of the request. */
 const LEAKS = [SECRET, process.cwd(), '/tmp/', 'node_modules', '.ts:', 'file://', 'Error: ', '    at ']
 
@@ -135,7 +138,7 @@ function outcomeProblem({ expected, operation, body }: GeneratedRequest, { statu
   const code = error?.code
   if (
     code === 'INTERNAL_ERROR' &&
-    !(operation.name === 'solve' && body?.includes('"throw"')) &&
+    !(operation.name === 'solve' && THROWS.some(verb => body?.includes(verb))) &&
     operation.name !== 'run'
   )
     return 'INTERNAL_ERROR of a server whose ports throw nothing'

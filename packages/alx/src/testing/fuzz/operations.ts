@@ -53,7 +53,7 @@ export function resolved(ref: string): JsonSchema {
 /** What no answer may hold. */
 export const SECRET = 'hush-hush'
 /** Verbs by which the server of the test knows what it is to do. */
-export const VERBS = ['work', 'doubt', 'nothing', 'throw', 'deploy'] as const
+export const VERBS = ['work', 'doubt', 'nothing', 'throw', 'break', 'deploy'] as const
 
 /** A request in the making. */
 export interface Draft {
