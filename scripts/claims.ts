@@ -14,6 +14,7 @@ export const DOCUMENTS: Readonly<Record<string, readonly string[]>> = {
   'docs/guide/threat-model.md': [TABLE_FILE],
   'docs/guide/security.md': ['docs/guide/security.md'],
   'docs/guide/http.md': ['docs/guide/http.md'],
+  'docs/guide/alx.md': ['docs/guide/alx.md'],
   'docs/guide/gates.md': ['docs/guide/gates.md'],
   'docs/guide/verbs.md': ['docs/guide/verbs.md'],
   'parley doctor': ['packages/cli/src/doctor/*.ts'],

@@ -10,7 +10,7 @@ beforeEach(() => {
 
 const none = () => {}
 
-test('what a function throws makes the turn fail: a ParleyError as it is, another as agent_error', async () => {
+test('what a function throws makes the turn fail: a ParleyError as it is, another as internal', async () => {
   const known = new ParleyError('no_quota', 'tomorrow')
   for (const [thrown, expected] of [
     [known, known],

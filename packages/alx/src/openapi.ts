@@ -99,6 +99,7 @@ function operation(name: RouteName, { path, takes, answers, capability }: Route)
         content: { ...json(answers), ...(STREAMS.includes(name) && events()) },
       },
       ...Object.fromEntries(STATUSES.map(status => [status, failure(status)])),
+      default: { description: 'Refused before a route was reached', content: json('ProtocolErrorEnvelope') },
     },
   }
 }

@@ -19,6 +19,9 @@ export const cliLimits = {
   leastColumns: 20,
   /** Runs of one table, unless asked for more. */
   runs: 20,
+  /** Knowledge Blocks of one list, unless asked for more; what one call may ask for. */
+  blocks: 50,
+  mostBlocks: 200,
   /** Entries of one page of a trail query, unless asked for more. */
   entries: 50,
   /** What one call may ask for. */

@@ -74,6 +74,8 @@ export const coordinatorLimits = {
   /** Starts of runs that are kept in memory, and bytes of the context of each; a larger one is read when asked for. */
   keptStarts: 4_096,
   keptContextBytes: 8_192,
+  /** Idempotency keys in use lately whose runs are kept in memory. */
+  keptKeys: 4_096,
   /** Runs whose starts are looked through at once. */
   scannedStarts: 256,
   /** Runs that were ended of which it is kept what their cut-off turns had used. */

@@ -35,6 +35,10 @@ export const trailLimits = {
   openingEntries: 256,
   /** Entries of one page that a watch hands out. */
   watchEntries: 256,
+  /** Entries and objects of a run at work that are kept for whoever follows it, and characters of such an object. */
+  followedEntries: 32,
+  followedObjects: 8,
+  followedObjectLength: 8_192,
   /** Entries of a workspace's archive, records and bytes of a run's: more are split into several archives. */
   archiveEntries: 2048,
   archiveRecords: 2048,

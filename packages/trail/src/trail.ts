@@ -16,7 +16,7 @@ import { trailLimits } from './limits.ts'
 import type { BlobReport } from './log/blobs.ts'
 import { RunWatchers } from './query/watch.ts'
 import { globalEntry } from './run/chain.ts'
-import { RunTrail } from './run/run-trail.ts'
+import { type ReadableRun, RunTrail } from './run/run-trail.ts'
 import { readObject } from './run/stored-object.ts'
 import type { Signer } from './signing.ts'
 import { SigningStage } from './signing-stage.ts'
@@ -117,7 +117,10 @@ export class Trail {
     this.#cipher ??= ContentCipher.for('single-runtime', secret)
   }
 
-  /** One run, whether it has entries already or not. It stays in memory until it is released. */
+  /**
+   * One run for whoever writes it, whether it has entries already or not. It stays in memory until it is released;
+   * those who only ask take `readable`.
+   */
   run(id: RunId): RunTrail {
     let run = this.#runs.get(id)
     if (!run) {
@@ -125,6 +128,11 @@ export class Trail {
       this.#runs.set(id, run)
     }
     return run
+  }
+
+  /** The same for a question: as it is in memory, or opened for this caller alone, so that nothing of it stays. */
+  readable(id: RunId): ReadableRun {
+    return this.#runs.get(id) ?? this.#open(id)
   }
 
   #open(id: RunId): RunTrail {
@@ -140,8 +148,10 @@ export class Trail {
 
   /** Forgets what is held in memory of a run, for instance once it has ended; `run` opens it again. */
   async release(id: RunId): Promise<void> {
-    await this.#runs.get(id)?.release()
-    this.#runs.delete(id)
+    const run = this.#runs.get(id)
+    await run?.release()
+    // Another release may have been quicker, and what is here now another object, at which somebody writes.
+    if (this.#runs.get(id) === run) this.#runs.delete(id)
   }
 
   /** How far the replica follows, without looking at what its files hold; null where there is none. */

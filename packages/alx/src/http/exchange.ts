@@ -16,7 +16,7 @@ export interface Exchange {
 
 const GENERATED = /^req_[0-9A-Za-z]{16,}$/
 
-/** ALX-ENV-04: the caller's id where it has the form, else one of our own; that of the host, whose log has it, if any. */
+/** ALX-ENV-04: the caller's id where it has the form, else one of our own: that of the host, if its log has one. */
 export function exchangeOf({ headers, id }: FastifyRequest, ids: IdSource): Exchange {
   const given = headers['x-correlation-id']
   const fits = typeof given === 'string' && CORRELATION_ID.test(given)

@@ -20,7 +20,7 @@ const ONLY = process.env.PARLEY_SEED
 
 async function openServer(): Promise<AlxFixture> {
   const f = await AlxFixture.open({
-    library: true,
+    teamOf: () => undefined,
     wrap: port => ({
       ...port,
       start(request) {

@@ -86,12 +86,17 @@ type Stored = Omit<SolveFacts, 'context' | 'meta' | 'attempts'> & {
   readonly attempts: readonly (StoredAttempt & { readonly payload?: string })[]
 }
 
+/** Leaves room for a number within the 128 characters of an id. */
+const STEP_ID_LENGTH = 100
+
 /** Steps as they are called in the run: those of the second attempt must not be called like those of the first. */
 export function stepsOf(steps: readonly PlannedStep[], before: readonly StoredStep[]): readonly StoredStep[] {
   const taken = new Set(before.map(({ stepId }) => stepId))
   return steps.map(step => {
-    let stepId = step.id
-    for (let number = 2; taken.has(stepId); number++) stepId = `${step.id.slice(0, 100)}-${number}`
+    // What is no identifier of the protocol becomes one.
+    const plain = step.id.replaceAll(/[^A-Za-z0-9_-]/g, '-').slice(0, STEP_ID_LENGTH) || 'step'
+    let stepId = plain
+    for (let number = 2; taken.has(stepId); number++) stepId = `${plain}-${number}`
     taken.add(stepId)
     return { ...step, stepId }
   })

@@ -2,6 +2,7 @@
 import { isRunEvent } from '@alx/protocol'
 import { expect, test } from 'vitest'
 import { Entries, folded, foldOf, stored, told } from '../testing/entries.ts'
+import { stepsOf } from './facts.ts'
 
 const COMPLETE = { outcome: 'complete', text: 'done', usage: {} } as const
 const FAILED = { outcome: 'failed', error: { code: 'task_failed', message: 'no' }, usage: {} } as const
@@ -16,6 +17,8 @@ const parallel = () =>
 
 test('ALX-RUN-03 parallel work is told in the order of the plan, and its time never goes back', () => {
   const fold = folded(foldOf([stored('a'), stored('b'), stored('c')]), parallel())
+  // Nothing of it waits for the end.
+  expect(fold.events).toHaveLength(7)
   fold.end(COMPLETE)
   expect(told(fold)).toEqual([
     'run.started',
@@ -158,4 +161,12 @@ test('a question of work that is ahead of its turn is told where nothing else mo
   )
   fold.end(FAILED)
   expect(fold.error?.code).toBe('APPROVAL_REJECTED')
+})
+
+test('a step has an identifier of the protocol, whatever its task is called, and none twice', () => {
+  const plan = (...ids: string[]) => ids.map(id => ({ id, name: id }))
+  const first = stepsOf(plan('a.b', 'a b', 'ü', 'x'.repeat(200)), [])
+  const second = stepsOf(plan('a.b'), first)
+  const ids = [...first, ...second].map(({ stepId }) => stepId)
+  expect(ids).toEqual(['a-b', 'a-b-2', '-', 'x'.repeat(100), 'a-b-3'])
 })

@@ -1,5 +1,5 @@
-// The time limit of a solve counts working time (DESIGN, ALX on WACP): while the run waits for a person it stands
-// still. The coordinator's own limits count all time, so this one is kept here, and its end is on record like any other.
+// The time limit of a solve counts working time: while the run waits for a person it stands still. The coordinator
+// counts all time, so this limit is kept here, and its end is on record like any other.
 import type { CancelTimer, Clock } from '@parley/core'
 import type { LiveRun } from './live-run.ts'
 

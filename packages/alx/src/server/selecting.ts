@@ -1,6 +1,6 @@
 // Selection, confidence gate and plan (ALX-SOLVE-03, checks 12 and 13). They precede the run, which stores what they
 // came to; a dry run asks for nothing more.
-import { type ProtocolError, protocolErrorOf, type SolveCallInput } from '@alx/protocol'
+import { isSolveArtifact, type ProtocolError, protocolErrorOf, type SolveCallInput } from '@alx/protocol'
 import { alxLimits } from '../limits.ts'
 import type { ArtifactCandidate, ExecutionPlan, SelectionRequest } from '../ports.ts'
 import { type SelectionFacts, type StoredAttempt, stepsOf } from '../run/facts.ts'
@@ -66,6 +66,8 @@ async function choose(
 }
 
 function attemptOf({ artifact, confidence }: ArtifactCandidate, steps: StoredAttempt['steps']): StoredAttempt {
+  const { kbHash } = artifact
+  if (!isSolveArtifact(artifact, 'emit')) throw new TypeError(`The selector's ${kbHash} is no artifact.`)
   const { payload, ...shown } = artifact
   return { artifact: payload && !fits(payload) ? shown : artifact, confidence, steps }
 }

@@ -2,6 +2,7 @@
 import { ALX_PROTOCOL_VERSION, isSolveResponse } from '@alx/protocol'
 import { ParleyError } from '@parley/core'
 import { expect, test } from 'vitest'
+import { readSolveFacts } from '../run/facts.ts'
 import { AlxFixture, candidate, framesOf, INTENT, STREAM, V } from '../testing/fixture.ts'
 
 const code = (body: { readonly error?: { readonly code: string } }) => body.error?.code
@@ -273,6 +274,20 @@ test('ALX-T27 what a selector sees does not depend on meta', async () => {
   expect(JSON.stringify(f.selections)).not.toContain('cli')
   const { runs } = await f.server.host.port.find({ principal: f.server.host.self, origin: 'alx' })
   expect(runs.map(({ context }) => context.meta)).toEqual(['{"source":"web","userId":"U"}', '{"source":"cli"}'])
+})
+
+test('the largest and the deepest context that the protocol allows is stored whole', async () => {
+  const f = await AlxFixture.open()
+  f.plan = { kind: 'none', result: 'ok' }
+  const nested = (levels: number): unknown => (levels === 0 ? null : { a: nested(levels - 1) })
+  for (const context of [{ text: 'x'.repeat(262_100) }, { a: nested(60) }]) {
+    const { status, body } = await f.solve({ context, meta: { a: nested(60) } })
+    expect(status).toBe(200)
+    const live = await f.server.host.runs.read(body.executionId as never)
+    expect(live!.fold.run.facts.context).toEqual(context)
+    const { runs } = await f.server.host.port.find({ principal: f.server.host.self, origin: 'alx', limit: 1 })
+    expect(readSolveFacts(runs[0]!.context)?.context).toEqual(context)
+  }
 })
 
 test('ALX-T74 aliases repeat what they are called after', async () => {

@@ -32,6 +32,7 @@ import { onTestFinished } from 'vitest'
 import { alxPlugin } from '../http/plugin.ts'
 import { ALX_SCOPES, type Authenticate } from '../http/scopes.ts'
 import { Knowledge } from '../kb/knowledge.ts'
+import type { TeamOutline } from '../kb/procedure.ts'
 import type { ArtifactCandidate, ExecutionPlan, PlannedStep, SelectionRequest } from '../ports.ts'
 import { readSolveFacts, type SolveFacts, type StoredStep } from '../run/facts.ts'
 import { AlxServer } from '../server/alx-server.ts'
@@ -57,11 +58,11 @@ export interface FixtureOptions {
   /** More of the team file. */
   readonly team?: string
   readonly wrap?: (port: RunPort) => RunPort
-  /** Blocks, settlements and feedback of the library, instead of those in memory. */
-  readonly library?: boolean
   /** Instead of `candidates` and `plan`, where they depend on what is asked. */
   readonly select?: (request: SelectionRequest) => readonly ArtifactCandidate[]
   readonly planOf?: (request: SelectionRequest) => ExecutionPlan
+  /** Real blocks, selection and planning; the team of a domain. */
+  readonly teamOf?: (domain: string) => TeamOutline | undefined
 }
 
 export interface Reply<T = Record<string, unknown>> {
@@ -90,8 +91,8 @@ export class AlxFixture {
   coordinator!: Coordinator
   trail!: Trail
   server!: AlxServer
+  blocks: Knowledge | undefined
   #http!: FastifyInstance
-  #knowledge: Knowledge | undefined
   readonly #folder = mkdtempSync(join(tmpdir(), 'parley-alx-'))
   readonly #options: FixtureOptions
 
@@ -125,25 +126,31 @@ export class AlxFixture {
     })
     for (const { id } of [U, V]) unwrap(await this.coordinator.users.accept(user(id, ['owner']), 'test'))
     const { coordinator, trail } = this
+    const { teamOf, select, planOf } = this.#options
+    const indexFile = join(this.#folder, 'alx.index.db')
+    this.blocks =
+      teamOf &&
+      (await Knowledge.open({
+        ...{ library: coordinator.library, clock, ids: new SystemIds(), indexFile },
+        minConfidence: 0.35,
+        teamOf,
+      }))
     const setup = async (request: RunRequest) => this.#setup(request)
     const port = coordinatorRunPort({ coordinator, trail, setup, costUnknown: () => false })
-    const { library } = coordinator
-    const indexFile = join(this.#folder, 'alx.index.db')
-    const known = { library, clock, ids: new SystemIds(), indexFile, minConfidence: 0.35 }
-    this.#knowledge = this.#options.library ? await Knowledge.open(known) : undefined
-    const { select, planOf } = this.#options
     this.server = new AlxServer({
       runs: this.#options.wrap?.(port) ?? port,
-      library,
-      selector: {
+      library: coordinator.library,
+      selector: (!select && this.blocks?.selector) || {
         select: async request => {
           this.selections.push(request)
           if (select) return select(request)
           return typeof this.candidates === 'function' ? this.candidates() : this.candidates
         },
       },
-      executor: { plan: async (_artifact, request) => ok(planOf?.(request) ?? this.plan) },
-      knowledge: this.#knowledge ?? this.knowledge,
+      executor: (!planOf && this.blocks?.executor) || {
+        plan: async (_artifact, request) => ok(planOf?.(request) ?? this.plan),
+      },
+      knowledge: this.blocks ?? this.knowledge,
       self,
       log,
       clock,
@@ -163,7 +170,7 @@ export class AlxFixture {
 
   async stop(): Promise<void> {
     await this.#http.close()
-    await this.#knowledge?.close()
+    await this.blocks?.close()
     await this.coordinator.close()
     await this.trail.close()
   }

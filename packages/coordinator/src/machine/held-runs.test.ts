@@ -286,7 +286,9 @@ function failQueries(fixture: Fixture, times: number, details: Record<string, un
   vi.spyOn(fixture.trail, 'run').mockImplementation(id => {
     const run = open(id)
     const query = run.query.bind(run)
+    const since = run.since.bind(run)
     run.query = async (...asked) => (left-- > 0 ? err(error) : query(...asked))
+    run.since = async (...asked) => (left-- > 0 ? err(error) : since(...asked))
     return run
   })
 }

@@ -11,7 +11,7 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import type { GateRecord } from '@parley/kernel'
-import type { Entry } from '@parley/trail'
+import type { FollowedEntry } from '@parley/trail'
 import { type EventBody, type GateAction, type GateFallback, type GateType, isTerminal } from '@parley/trail/events'
 import type { JudgeFacts, MergeFacts } from '../run/facts.ts'
 import type { Load } from './run-projection.ts'
@@ -91,7 +91,7 @@ export class ProjectedHighway {
     return [...this.escalations.values()].some(escalation => escalation.workspace === workspace)
   }
 
-  async apply(entry: Entry, load: Load): Promise<void> {
+  async apply(entry: FollowedEntry, load: Load): Promise<void> {
     switch (entry.event_type) {
       case 'gate_triggered': {
         const body = entry.body as EventBody<'gate_triggered'>

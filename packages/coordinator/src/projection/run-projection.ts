@@ -12,7 +12,7 @@ import {
   type WorkspaceId,
 } from '@parley/core'
 import type { CheckpointRecord, EnvelopeRecord } from '@parley/kernel'
-import type { Entry } from '@parley/trail'
+import type { FollowedEntry } from '@parley/trail'
 import { type EventBody, type EventType, isTerminal } from '@parley/trail/events'
 import { given } from '../given.ts'
 import type { RunFacts, WorkspaceFacts } from '../run/facts.ts'
@@ -87,7 +87,7 @@ export class RunProjection {
     return brought?.kind === 'migrate' ? brought.agent : undefined
   }
 
-  async apply(entry: Entry, load: Load): Promise<void> {
+  async apply(entry: FollowedEntry, load: Load): Promise<void> {
     invariant(entry.seq > this.cursor, 'a projection never goes back')
     if (!this.over) this.times.until(entry.timestamp)
     if (entry.event_type === 'gate_resolved') this.#modified(entry.body as EventBody<'gate_resolved'>)
@@ -117,7 +117,7 @@ export function waitsForPerson({ highway, workspaces }: Pick<RunProjection, 'hig
 type Fold<T extends EventType> = (
   projection: RunProjection,
   body: EventBody<T>,
-  entry: Entry,
+  entry: FollowedEntry,
   load: Load,
 ) => void | Promise<void>
 
@@ -324,7 +324,7 @@ function conflictsOf(workspace: ProjectedWorkspace, mode: string | undefined): P
 }
 
 function inWorkspace<T extends EventType>(
-  fold: (workspace: ProjectedWorkspace, body: EventBody<T>, entry: Entry) => void,
+  fold: (workspace: ProjectedWorkspace, body: EventBody<T>, entry: FollowedEntry) => void,
 ): Fold<T> {
   return (projection, body, entry) => {
     const { workspace_id } = body as { readonly workspace_id?: string }

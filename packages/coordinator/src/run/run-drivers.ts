@@ -79,7 +79,7 @@ export class RunDrivers {
       run,
       principal: runtime.user(facts.principal),
       approver: runtime.user(facts.approver ?? facts.principal),
-      entries: after => trail.run(run.id).query({ after, limit: 256 }, { kind: 'runtime' }),
+      entries: after => trail.readable(run.id).since(after),
       facts,
       folders,
       clock,

@@ -1,7 +1,7 @@
 // Follows the trail of one run: folds entries into the projection and takes a step after every commit. What a fault of
 // the machine or the trail prevents is tried again.
 import { asParleyError, type CancelTimer, invariant, type ObjectId, pause, unwrap } from '@parley/core'
-import type { Entry } from '@parley/trail'
+import type { FollowedEntry } from '@parley/trail'
 import { coordinatorDefaults } from '../limits.ts'
 import { machineLimits } from '../machine/limits.ts'
 import { isOfTrail } from '../machine/machine.ts'
@@ -79,7 +79,7 @@ export class RunFollower {
     while (!quiet.aborted) {
       try {
         await this.poke()
-        for await (const { entries } of run.watch({ after: this.projection.cursor }, quiet))
+        for await (const { entries } of run.follow(this.projection.cursor, quiet))
           await this.#after(() => this.#tryStep(entries))
       } catch (cause) {
         if (machine.report(cause) && (await machine.sound(quiet))) continue
@@ -91,7 +91,7 @@ export class RunFollower {
   }
 
   /** The trail or git may be away for a while. A run that cannot go on for longer is ended. */
-  async #tryStep(told?: readonly Entry[]): Promise<void> {
+  async #tryStep(told?: readonly FollowedEntry[]): Promise<void> {
     if (this.#followed.stopping.aborted) return
     try {
       if (!told) await this.catchUp()
@@ -102,7 +102,7 @@ export class RunFollower {
       else {
         // What a step has done is a reason to look again.
         do await this.#followed.step()
-        while (await this.catchUp())
+        while (!this.projection.over && (await this.catchUp()))
         this.#troubles = 0
         this.#faults = 0
       }
@@ -157,11 +157,12 @@ export class RunFollower {
   }
 
   /** True if one of these entries is new. */
-  async #fold(entries: readonly Entry[]): Promise<boolean> {
+  async #fold(entries: readonly FollowedEntry[]): Promise<boolean> {
     const { projection } = this
     const fresh = entries.filter(({ seq }) => seq > projection.cursor)
     invariant((fresh[0]?.seq ?? projection.cursor + 1) === projection.cursor + 1, 'a run is followed entry by entry')
-    const load = async (id: ObjectId) => unwrap(await this.#options.run.object(id))?.value
+    const { run } = this.#options
+    const load = async (id: ObjectId) => (run.recent(id) ?? unwrap(await run.object(id)))?.value
     for (const entry of fresh) await projection.apply(entry, load)
     return fresh.length > 0
   }

@@ -1,7 +1,7 @@
 // What everything that drives one run works with.
 import type { AgentAdapter, Clock, Result, WorkspaceId } from '@parley/core'
 import type { RunHandle, UserHandle } from '@parley/kernel'
-import type { QueryPage } from '@parley/trail'
+import type { FollowedPage } from '@parley/trail'
 import type { Log, WorkspaceEvent } from '../contract.ts'
 import type { Folders } from '../folder/folders.ts'
 import type { Machine } from '../machine/machine.ts'
@@ -23,7 +23,7 @@ export interface RunParts {
   readonly machine: Machine
   readonly log: Log
   /** Durable entries behind a place on the trail. */
-  readonly entries: (after: number) => Promise<Result<QueryPage>>
+  readonly entries: (after: number) => Promise<Result<FollowedPage>>
   /** `agent`: what the run knows of the agent of this work. */
   readonly adapter: (work: WorkspaceFacts, task: PlannedTask, agent: TeamAgent | undefined) => AgentAdapter
   readonly setup: (workspace: WorkspaceId, setup: Setup) => SetupRun

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  limits,
   ok,
   type Principal,
   type RunEnd,
@@ -441,6 +442,18 @@ test('a peer gets no more than its own wish takes, and nothing when that is take
   expect(await port.start(request('Do it.'))).toMatchObject(refusal('permission_denied'))
 })
 
+test('how a run began and how far its record reaches is told to those who may see it', async () => {
+  const fixture = await Fixture.open({ one: () => Promise.reject(new Error('no')) })
+  const port = portOf(fixture)
+  const { run, end } = await outcome(port, { context: { session: 's' } })
+  const stored = unwrap(await port.stored(run, { principal: peer }))
+  expect(stored).toMatchObject({ run, principal: peer.id, origin: 'alp', context: { session: 's' } })
+  expect(stored.head).toBe((await fixture.entries(run)).at(-1)!.seq)
+  expect(await port.stored(run, { principal: stranger })).toMatchObject(refusal('not_found'))
+  // The code of what its turn failed of.
+  expect(end.error).toMatchObject({ code: 'task_failed', cause: 'internal' })
+})
+
 test('what is too much to be told or stored is refused, and a refusal of the team as it is', async () => {
   const fixture = await Fixture.open({ one: () => 'yes' })
   const port = portOf(fixture)
@@ -448,7 +461,7 @@ test('what is too much to be told or stored is refused, and a refusal of the tea
   const bad = [
     { told: Array.from({ length: 65 }, () => part) },
     { told: [{ ...part, text: 'x'.repeat(262_144) }] },
-    { context: { much: 'x'.repeat(262_144) } },
+    { context: { much: 'x'.repeat(limits.runFactsBytes) } },
     { context: { odd: () => 1 } },
     { key: keyOf('') },
     { key: keyOf('k'.repeat(257)) },

@@ -15,7 +15,7 @@ import {
   type StoredRun,
   unwrap,
 } from '@parley/core'
-import { type Entry, RUNTIME, type Trail } from '@parley/trail'
+import type { FollowedEntry, Trail } from '@parley/trail'
 import { type EventBody, isTerminal } from '@parley/trail/events'
 import type { Coordination, RunSetup } from '../contract.ts'
 import { given } from '../given.ts'
@@ -23,7 +23,7 @@ import { SpokenText } from '../turn/spoken-text.ts'
 
 interface RunPortOptions {
   readonly coordinator: Pick<Coordination, 'start' | 'records' | 'interventions' | 'listeners' | 'gates' | 'stopping'>
-  readonly trail: Pick<Trail, 'run'>
+  readonly trail: Pick<Trail, 'readable'>
   /** How a request is carried out here. Refuses with the codes of `RunPort.start`. */
   readonly setup: (request: RunRequest) => Promise<Result<RunSetup>>
   /** Whether a turn of the run was cut off before its agent said what it cost. Asked when the run is over. */
@@ -77,7 +77,7 @@ async function visible({ coordinator }: RunPortOptions, run: RunId, principal: P
 async function storedHead(options: RunPortOptions, run: RunId, principal: Principal): ReturnType<RunPort['stored']> {
   const stored = await visible(options, run, principal)
   if (!stored.ok) return stored
-  const { seq } = await options.trail.run(run).head()
+  const { seq } = await options.trail.readable(run).head()
   return ok({ ...stored.value, head: seq })
 }
 
@@ -112,7 +112,7 @@ async function* watch(
   const off = coordinator.listeners.listen(run, ({ kind, event }) => {
     if (kind === 'work' && event.type === 'text') spoken.push(event)
   })
-  const pages = trail.run(run).watch({ after }, RUNTIME, quiet)
+  const pages = trail.readable(run).follow(after, quiet)
   const nextPage = () => {
     const next = pages.next()
     // Whoever waits for it hears of a failure; until then it is nobody's.
@@ -127,7 +127,7 @@ async function* watch(
       if (signal?.aborted) return
       if (coordinator.stopping.aborted) throw stopping(last.cursor)
       if (page?.done) return
-      const entries: readonly Entry[] = page?.value.entries ?? []
+      const entries: readonly FollowedEntry[] = page?.value.entries ?? []
       last = { events: entries.map(eventOf), cursor: entries.at(-1)?.seq ?? last.cursor }
       if (entries.some(entry => isEnd(entry, root))) break
       const text = spoken.take()
@@ -149,20 +149,20 @@ async function* watch(
 }
 
 /** Whether the end of the run lies where a watcher has been already. */
-async function endedBefore(trail: Pick<Trail, 'run'>, run: RunId, root: string, after: number): Promise<boolean> {
+async function endedBefore(trail: Pick<Trail, 'readable'>, run: RunId, root: string, after: number): Promise<boolean> {
   if (after === 0) return false
   const last = { event_type: 'workspace_state_changed', body: { workspace_id: root } }
-  const [entry] = unwrap(await trail.run(run).query({ ...last, order: 'descending', limit: 1 })).entries
+  const [entry] = unwrap(await trail.readable(run).query({ ...last, order: 'descending', limit: 1 })).entries
   return entry !== undefined && entry.seq <= after && isEnd(entry, root)
 }
 
-function isEnd({ event_type, body }: Entry, root: string): boolean {
+function isEnd({ event_type, body }: FollowedEntry, root: string): boolean {
   if (event_type !== 'workspace_state_changed') return false
   const { workspace_id, to_state } = body as EventBody<'workspace_state_changed'>
   return workspace_id === root && isTerminal(to_state)
 }
 
-function eventOf({ seq, id, timestamp, event_type, body }: Entry): RunEntry {
+function eventOf({ seq, id, timestamp, event_type, body }: FollowedEntry): RunEntry {
   return { seq, id, timestamp, type: event_type, body: body as RunEntry['body'] }
 }
 

@@ -1,5 +1,6 @@
 // Starts runs: who may, once for each key; the folders, the highway, the first entries. A refusal leaves nothing of the
 // run.
+import { createHash } from 'node:crypto'
 import {
   asParleyError,
   err,
@@ -194,7 +195,7 @@ export class RunStarts {
     const wish = { user: facts.principal, mail: intentMail(facts.intent) }
     const started = await runtime.start({ owner: owner.id, highway, context: { ...facts } }, run, wish)
     if (started.ok) {
-      await this.#told.records.begun(run)
+      await this.#told.records.begun(run, facts)
       return started
     }
     // It may have begun all the same: nobody was told so, and nobody shall find it at work.
@@ -206,7 +207,10 @@ export class RunStarts {
   /** Runs that agents start, and runs that something starts again and again, are bounded. */
   async #mayStart({ intent, key: once }: RunRequest, setup: TeamSetup): Promise<Result<void>> {
     const { team, project, parent, force = once !== undefined } = setup
-    const key = JSON.stringify([intent, team.name, project])
+    // An intent may be long, and thousands of starts are remembered.
+    const key = createHash('sha256')
+      .update(JSON.stringify([intent, team.name, project]))
+      .digest('base64')
     const now = this.#host.clock.now()
     const above = parent && { run: parent, depth: await this.#depth(parent) }
     const open = this.#breaker.refuse(key, above, now, force)

@@ -28,6 +28,11 @@ export function tail(text: string): string {
   return `[… ${(text.length - end.length).toLocaleString('en')} characters before this line are left out.]\n${end}`
 }
 
+/** Whether nothing can have been left out of what `tail` has kept. */
+export function isWhole(kept: string): boolean {
+  return kept.length < (coordinatorLimits.textLength - LEFT_OUT) / 2
+}
+
 /** Room for that line. */
 const LEFT_OUT = 80
 

@@ -5,6 +5,7 @@ import { given } from '../given.ts'
 import { lastTried } from '../plan/stand-in.ts'
 import type { Load, RunProjection } from '../projection/run-projection.ts'
 import { wasAbandoned } from '../run/abandon.ts'
+import { isWhole } from '../turn/turn-text.ts'
 import { runView, wasLate } from './to-view.ts'
 import type { RunView, UsageView } from './view.ts'
 
@@ -61,6 +62,10 @@ async function answerOf(projection: RunProjection, load: Load): Promise<string> 
     const task = needed.has(id) ? undefined : projection.task(id)
     if (task?.status !== 'integrated') continue
     const final = projection.workspaces.get(task.attempts.at(-1)!)?.checkpoints.findLast(each => each.final)
+    if (final && isWhole(final.text)) {
+      texts.push(final.text)
+      continue
+    }
     const record = final && ((await load(final.id as string as ObjectId)) as CheckpointRecord | undefined)
     texts.push(record?.payload.content ?? final?.text ?? '')
   }

@@ -22,6 +22,7 @@ import type { ProofReport } from '@parley/kernel'
 import type { RunAccount } from '../contract.ts'
 import { coordinatorLimits } from '../limits.ts'
 import type { Load, RunProjection } from '../projection/run-projection.ts'
+import type { RunFacts } from '../run/facts.ts'
 import { keyMark, MarkedRuns } from '../run/run-key.ts'
 import type { RunsHost } from '../run/runs-host.ts'
 import { lostTurns, runEnd, usageOf } from './run-end.ts'
@@ -109,7 +110,9 @@ export class RunRecords {
   }
 
   /** Of a run that has just begun. */
-  begun(run: RunId): Promise<void> {
+  begun(run: RunId, facts: RunFacts): Promise<void> {
+    const first = this.#host.trail.readable(run).recent.after(0)?.[0]
+    if (first) this.#starts.note(run, first, facts)
     return this.#marked.note(run)
   }
 
@@ -134,7 +137,7 @@ export class RunRecords {
     const driver = this.#host.drivers.get(run)
     if (driver) {
       // Whoever asks may have seen the end on the trail before the driver did.
-      await driver.poke()
+      if (!driver.projection.over) await driver.poke()
       if (driver.projection.over) await driver.finished
       return ok(await this.#told(stored.value, driver.projection, driver.cutOff, usageOf(driver.view.usage)))
     }
@@ -152,13 +155,8 @@ export class RunRecords {
   }
 
   #load(run: RunId): Load {
-    const { trail, isActive } = this.#host
-    return async id => {
-      const object = await trail.run(run).object(id)
-      // Nothing of a run that is not at work stays in memory.
-      if (!isActive(run)) await trail.release(run)
-      return object?.value
-    }
+    const trail = this.#host.trail.readable(run)
+    return async id => (await trail.object(id))?.value
   }
 }
 

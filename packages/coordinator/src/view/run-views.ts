@@ -116,8 +116,7 @@ export class RunViews {
 
   /** Throws where the run is damaged. */
   async project(run: RunId, see?: (object: TrailObject) => void): Promise<RunProjection> {
-    const { trail: all, isActive } = this.#host
-    const trail = all.run(run)
+    const trail = this.#host.trail.readable(run)
     const projection = new RunProjection()
     const objects = new Map<string, unknown>()
     let inLibrary = false
@@ -134,8 +133,6 @@ export class RunViews {
         see?.(record)
       }
     }
-    // Nothing of a run that is not at work stays in memory.
-    if (!isActive(run)) await all.release(run)
     return projection
   }
 }

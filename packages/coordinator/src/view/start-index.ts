@@ -1,7 +1,7 @@
 // How runs began, by their root contexts. A start never changes, so what was read once is kept, within bounds; the rest
 // is found over the trail's index, which reads it off the main thread. Nothing here outlives the process.
 import { canonicalize, parseTimestamp, type RunId, type StoredRun, type WorkspaceId } from '@parley/core'
-import type { Trail } from '@parley/trail'
+import type { FollowedEntry, Trail } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
 import { coordinatorLimits } from '../limits.ts'
 import type { RunFacts } from '../run/facts.ts'
@@ -38,6 +38,11 @@ export class StartIndex {
     return found
   }
 
+  /** Of a run that has just begun: it need not be looked up. */
+  note(run: RunId, entry: Pick<FollowedEntry, 'body' | 'timestamp'>, facts: RunFacts): void {
+    this.#keep(startOf(run, entry, facts)!)
+  }
+
   async whole({ context, ...start }: KeptStart): Promise<RunStart> {
     if (context !== undefined) return { ...start, context }
     const [read] = await this.#read([start.run])
@@ -47,11 +52,7 @@ export class StartIndex {
   async #read(runs: readonly RunId[]): Promise<readonly RunStart[]> {
     if (runs.length === 0) return []
     return (await this.#trail.starts(runs)).flatMap(({ run, entry, context }) => {
-      const { workspace_id: root } = entry.body as EventBody<'workspace_created'>
-      const { plan, principal, origin, stored = {}, key } = (context ?? {}) as Partial<RunFacts>
-      if (plan === undefined || principal === undefined || origin === undefined) return []
-      const started = parseTimestamp(entry.timestamp)!
-      return { run, root: root as WorkspaceId, started, principal, origin, context: stored, key }
+      return startOf(run, entry, (context ?? {}) as Partial<RunFacts>) ?? []
     })
   }
 
@@ -62,4 +63,16 @@ export class StartIndex {
     const [oldest] = this.#kept.keys()
     if (this.#kept.size > coordinatorLimits.keptStarts && oldest !== undefined) this.#kept.delete(oldest)
   }
+}
+
+/** Undefined for a run that no coordinator started. */
+function startOf(
+  run: RunId,
+  { body, timestamp }: Pick<FollowedEntry, 'body' | 'timestamp'>,
+  { plan, principal, origin, stored = {}, key }: Partial<RunFacts>,
+): RunStart | undefined {
+  if (plan === undefined || principal === undefined || origin === undefined) return undefined
+  const { workspace_id: root } = body as EventBody<'workspace_created'>
+  const started = parseTimestamp(timestamp)!
+  return { run, root: root as WorkspaceId, started, principal, origin, context: stored, key }
 }

@@ -1,7 +1,7 @@
 // The house run of a profile: the node coordinates it, users live in it, and what belongs to no live run is recorded in
 // it. A successor begins with the users of the house before it.
 import type { Result, RunId } from '@parley/core'
-import type { ProposedEntry, RunTrail } from '@parley/trail'
+import type { ProposedEntry, ReadableRun } from '@parley/trail'
 import type { Command } from '../command.ts'
 import type { Run } from '../run/run.ts'
 import { carriedUsers } from '../user/evolve.ts'
@@ -26,7 +26,7 @@ export class House {
     return this.#standing.run
   }
 
-  trails(): Promise<readonly RunTrail[]> {
+  trails(): Promise<readonly ReadableRun[]> {
     return this.#standing.trails()
   }
 

@@ -1,7 +1,7 @@
 // A run of the node's own that never ends: the node coordinates it. At a size limit a successor takes over, with the
 // head of the old run in its context.
 import { invariant, type ObjectId, ok, type Result, type RunId, unwrap } from '@parley/core'
-import type { RunTrail } from '@parley/trail'
+import type { ReadableRun } from '@parley/trail'
 import type { Command } from '../command.ts'
 import { type Run, rootOf } from '../run/run.ts'
 import type { RunDraft } from '../run/start.ts'
@@ -31,7 +31,7 @@ export interface StandingHost {
   open(run: RunId): Promise<Result<RunHandle>>
   submit<T>(run: RunId, command: Command): Promise<Result<T>>
   read<T>(run: RunId, reader: (state: Run) => T): Promise<T>
-  trail(run: RunId): RunTrail
+  trail(run: RunId): ReadableRun
 }
 
 export interface StandingKind {
@@ -93,8 +93,8 @@ export class StandingRun {
   }
 
   /** The present run's trail, then those of its predecessors. */
-  async trails(): Promise<readonly RunTrail[]> {
-    const trails: RunTrail[] = []
+  async trails(): Promise<readonly ReadableRun[]> {
+    const trails: ReadableRun[] = []
     for (let run: RunId | undefined = this.#run; run !== undefined; ) {
       trails.push(this.#host.trail(run))
       run = (await contextOf(this.#host, this.#kind, run))?.previous?.run

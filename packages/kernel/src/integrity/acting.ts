@@ -1,6 +1,6 @@
 // Whose agent did what an entry records (W-SEC-17): its own workspace's mostly, and for operations a delegate above it.
 import { unwrap, type WorkspaceId } from '@parley/core'
-import type { Entry, RunModel, RunTrail, TrailQuery } from '@parley/trail'
+import type { Entry, ReadableRun, RunModel, TrailQuery } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 
 /** Operations on a workspace that its direct parent has, and those of every delegate above it (W-ROLE-04). */
@@ -18,7 +18,7 @@ const FROM_ABOVE: { readonly [T in EventType]?: 'parent' | 'above' } = {
 }
 
 export async function actingWorkspace(
-  trail: RunTrail,
+  trail: ReadableRun,
   entry: Entry,
   model: RunModel,
 ): Promise<WorkspaceId | undefined> {
@@ -27,7 +27,7 @@ export async function actingWorkspace(
   return facts?.role === entry.actor ? facts.id : undefined
 }
 
-async function actor(trail: RunTrail, entry: Entry, model: RunModel): Promise<WorkspaceId | undefined> {
+async function actor(trail: ReadableRun, entry: Entry, model: RunModel): Promise<WorkspaceId | undefined> {
   const named = namedActor(entry) ?? (await neighbour(trail, entry))
   if (named !== undefined) return named as WorkspaceId
   const reach = (await isForced(trail, entry)) ? 'above' : FROM_ABOVE[entry.event_type]
@@ -56,7 +56,7 @@ function namedActor({ event_type, body }: Entry): string | undefined {
 }
 
 /** What the same agent said with the operation stands right beside it, and names its workspace. */
-async function neighbour(trail: RunTrail, { event_type, seq }: Entry): Promise<string | undefined> {
+async function neighbour(trail: ReadableRun, { event_type, seq }: Entry): Promise<string | undefined> {
   const told = { suspension_started: -1, migration_started: -1, graceful_termination_initiated: 1 }
   const offset = (told as Partial<Record<EventType, number>>)[event_type]
   if (offset === undefined) return undefined
@@ -65,7 +65,7 @@ async function neighbour(trail: RunTrail, { event_type, seq }: Entry): Promise<s
 }
 
 /** W-LIFE-10: a `failed` that somebody above decided is emitted for the workspace, not by its agent. */
-async function isForced(trail: RunTrail, { event_type, workspace, seq, body }: Entry): Promise<boolean> {
+async function isForced(trail: ReadableRun, { event_type, workspace, seq, body }: Entry): Promise<boolean> {
   if (event_type !== 'signal_emitted' || (body as EventBody<'signal_emitted'>).type !== 'failed') return false
   if (workspace === null) return false
   const change = await one(trail, { workspace, event_type: 'workspace_state_changed', after: seq })
@@ -76,11 +76,11 @@ async function isForced(trail: RunTrail, { event_type, workspace, seq, body }: E
   return !next || next.seq > change.seq
 }
 
-export async function found(trail: RunTrail, query: TrailQuery): Promise<readonly Entry[]> {
+export async function found(trail: ReadableRun, query: TrailQuery): Promise<readonly Entry[]> {
   return unwrap(await trail.query(query)).entries
 }
 
-async function one(trail: RunTrail, query: TrailQuery): Promise<Entry | undefined> {
+async function one(trail: ReadableRun, query: TrailQuery): Promise<Entry | undefined> {
   return (await found(trail, { ...query, limit: 1 }))[0]
 }
 

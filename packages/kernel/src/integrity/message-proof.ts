@@ -1,6 +1,6 @@
 // The message in a proof chain (W-SEC-17), checked against the proof or digest on record.
 import type { CheckpointId, EnvelopeId, ObjectId, WorkspaceId } from '@parley/core'
-import type { Entry, RunTrail } from '@parley/trail'
+import type { Entry, ReadableRun } from '@parley/trail'
 import type { EventBody, EventType } from '@parley/trail/events'
 import { type CheckpointRecord, proveCheckpoint } from '../checkpoint/checkpoint.ts'
 import type { EnvelopeRecord } from '../envelope/envelope.ts'
@@ -12,7 +12,7 @@ import type { ProofStep } from './proof-report.ts'
 import { type Proofs, violationOf } from './proofs.ts'
 
 interface Source {
-  readonly trail: RunTrail
+  readonly trail: ReadableRun
   readonly proofs: Proofs | undefined
 }
 
@@ -96,7 +96,7 @@ async function resolution(source: Source, body: EventBody<'gate_resolved'>): Pro
   return shown
 }
 
-async function valueAt<T>(trail: RunTrail, id: string): Promise<T | undefined> {
+async function valueAt<T>(trail: ReadableRun, id: string): Promise<T | undefined> {
   try {
     return (await trail.object(id as ObjectId))?.value as T | undefined
   } catch {

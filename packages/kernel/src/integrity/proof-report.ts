@@ -1,6 +1,6 @@
 // The proof chain of one recorded act (W-SEC-17), each step checked anew from what is stored.
 import { asParleyError, type EntryId, err, ok, type Result, type RunId, unwrap, type WorkspaceId } from '@parley/core'
-import type { Entry, EntryProof, RunModel, RunTrail } from '@parley/trail'
+import type { Entry, EntryProof, ReadableRun, RunModel } from '@parley/trail'
 import { type EventBody, type EventType, RESERVED_ACTORS } from '@parley/trail/events'
 import { notFound } from '../refusal.ts'
 import { actingWorkspace, found } from './acting.ts'
@@ -40,9 +40,9 @@ export interface ProofReport {
 }
 
 interface ProofSource {
-  readonly trail: RunTrail
+  readonly trail: ReadableRun
   readonly proofs: Proofs | undefined
-  houses(): Promise<readonly RunTrail[]>
+  houses(): Promise<readonly ReadableRun[]>
 }
 
 /** `which`: the id of an entry, or its `seq`, which is found faster. */
@@ -81,7 +81,7 @@ async function reportOn(source: ProofSource, proof: EntryProof): Promise<ProofRe
 }
 
 /** Ids say nothing about order, so the run is looked through. */
-async function seqOf(trail: RunTrail, id: EntryId): Promise<number | undefined> {
+async function seqOf(trail: ReadableRun, id: EntryId): Promise<number | undefined> {
   let after = 0
   for (;;) {
     const { entries, more, cursor } = unwrap(await trail.query({ after }))
@@ -142,7 +142,7 @@ function isAboutTask(entry: Entry): entry is TaskEntry {
 
 /** The nearest task above (W-TASK-19) that has such a delegate; tasks themselves are filed under the root. */
 async function leaderOf(
-  trail: RunTrail,
+  trail: ReadableRun,
   { seq, actor, body: { task_id } }: TaskEntry,
 ): Promise<WorkspaceId | undefined> {
   for (let task: string | null | undefined = task_id; ; ) {
@@ -159,7 +159,7 @@ async function leaderOf(
 
 /** W-SEC-03: bound at creation, and changed by migration alone. */
 async function identityOfAgent(
-  trail: RunTrail,
+  trail: ReadableRun,
   { seq }: Entry,
   workspace: WorkspaceId | undefined,
 ): Promise<IdentityStep> {
@@ -193,7 +193,7 @@ async function identityOfUser(source: ProofSource, { actor, timestamp }: Entry):
   return unbound(`No entry of this node binds the name ${actor}; the host keeps its users elsewhere.`)
 }
 
-async function bound(trail: RunTrail, binding: Entry, name: string, detail: string): Promise<IdentityStep> {
+async function bound(trail: ReadableRun, binding: Entry, name: string, detail: string): Promise<IdentityStep> {
   const proof = await trail.prove(binding.seq)
   const wrong = proof?.findings[0]
   return {

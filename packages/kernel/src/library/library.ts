@@ -11,7 +11,7 @@ import {
   type Timestamp,
   type WorkspaceId,
 } from '@parley/core'
-import type { RunTrail, Trail } from '@parley/trail'
+import type { ReadableRun, Trail } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
 import { LIBRARY_KEY, type Previous, type StandingHost, type StandingKind, StandingRun } from '../house/standing-run.ts'
 import { kernelDefaults, kernelLimits } from '../limits.ts'
@@ -217,7 +217,7 @@ function damaged(what: string, cause?: ParleyError): ParleyError {
 }
 
 /** What the beginning of a run says, where that can be read. */
-export async function markOf(trail: RunTrail): Promise<'library' | 'other' | 'unknown'> {
+export async function markOf(trail: ReadableRun): Promise<'library' | 'other' | 'unknown'> {
   try {
     const page = await trail.query({ limit: 1 })
     const [first] = page.ok ? page.value.entries : []

@@ -1,7 +1,7 @@
 // Runs that cannot be trusted (W-REC-13): found damaged when the runtime was opened, or not to be recovered. Such a run
 // takes nothing and nothing is written to it; a human has to look, and the other runs go on.
 import { asParleyError, type ObjectId, ParleyError, type RunId } from '@parley/core'
-import type { RunTrail, Trail, VerifyReport } from '@parley/trail'
+import type { ReadableRun, Trail, VerifyReport } from '@parley/trail'
 import type { EventBody } from '@parley/trail/events'
 import type { House } from '../house/house.ts'
 import { forgedEntry } from '../integrity/object-proof.ts'
@@ -11,7 +11,7 @@ import { forgedEntry } from '../integrity/object-proof.ts'
  * steps 1 and 2), and where it met damage, all of the stored trail is looked through for the report. The signatures of
  * all of it take most of the time: `verify` on demand.
  */
-export async function damageOf(id: RunId, trail: RunTrail, cause: unknown): Promise<ParleyError> {
+export async function damageOf(id: RunId, trail: ReadableRun, cause: unknown): Promise<ParleyError> {
   try {
     const { findings } = await trail.verify({ skipSignatures: true })
     if (findings.length > 0) return haltError(id, findings[0]!.message, findings, cause)
@@ -45,10 +45,10 @@ export function awayBy(run: RunId, cause: unknown): ParleyError {
  * do what.
  */
 export async function requireNoHouse(unread: Iterable<[RunId, ParleyError]>, trail: Trail): Promise<void> {
-  for (const [id, error] of unread) if (await mayBeHouse(trail.run(id))) throw error
+  for (const [id, error] of unread) if (await mayBeHouse(trail.readable(id))) throw error
 }
 
-async function mayBeHouse(trail: RunTrail): Promise<boolean> {
+async function mayBeHouse(trail: ReadableRun): Promise<boolean> {
   try {
     const page = await trail.query({ limit: 1 })
     const [first] = page.ok ? page.value.entries : []
@@ -66,7 +66,7 @@ async function mayBeHouse(trail: RunTrail): Promise<boolean> {
 export async function recordForged(
   halted: ReadonlyMap<RunId, ParleyError>,
   house: Pick<House, 'record'>,
-  trail: RunTrail,
+  trail: ReadableRun,
 ): Promise<void> {
   for (const { cause } of halted.values()) {
     const { code, details } = asParleyError(cause)

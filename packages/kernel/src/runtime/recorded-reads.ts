@@ -13,7 +13,7 @@ import type {
   Aggregated,
   ProposedEntry,
   QueryPage,
-  RunTrail,
+  ReadableRun,
   Trail,
   TrailAggregate,
   TrailFilter,
@@ -99,8 +99,8 @@ export class RecordedReads {
     return live && (live.ok || live.error.code !== 'invalid_state') ? live : undefined
   }
 
-  #trail(run: RunId): RunTrail {
-    return this.#options.trail.run(run)
+  #trail(run: RunId): ReadableRun {
+    return this.#options.trail.readable(run)
   }
 
   async #onRecord<T extends { readonly denials: readonly ProposedEntry[] }>(

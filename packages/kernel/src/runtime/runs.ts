@@ -62,7 +62,7 @@ export class Runs {
         return
       }
       this.#away.delete(id)
-      this.#halted.set(id, await damageOf(id, this.#trail.run(id), cause))
+      this.#halted.set(id, await damageOf(id, this.#trail.readable(id), cause))
     }
   }
 
@@ -108,7 +108,11 @@ export class Runs {
   async #load(id: RunId, proven: boolean): Promise<RunActor> {
     if (this.#trail.imported(id))
       throw new ParleyError('invalid_state', `${id} was imported: it can be read and verified, and nothing else.`)
-    const actor = await this.#open(id, proven)
+    const actor = await this.#open(id, proven).catch(async cause => {
+      // What cannot be read is not to be kept in memory in part.
+      await this.#trail.release(id)
+      throw cause
+    })
     if (!actor.ended) this.#atWork.set(id, actor)
     else await this.#remember(id, actor)
     return actor

@@ -2,7 +2,7 @@
 // again, and keeps the house run. runs.ts holds the runs themselves.
 import type { Clock, IdSource, ParleyError, Result, RunId, Ticks, WorkspaceId } from '@parley/core'
 import { err, isId, ok, StrictClock, SystemClock, SystemIds, unwrap } from '@parley/core'
-import type { RunTrail } from '@parley/trail'
+import type { ReadableRun } from '@parley/trail'
 import type { DeploymentModel } from '@parley/trail/events'
 import type { UserDirectory } from '../batch.ts'
 import type { Command } from '../command.ts'
@@ -180,7 +180,7 @@ export class Runtime implements RunHost, UsersHost {
   }
 
   /** The trails in which people are on record, the present house's first. */
-  houses(): Promise<readonly RunTrail[]> {
+  houses(): Promise<readonly ReadableRun[]> {
     return this.house.trails()
   }
 
@@ -316,8 +316,8 @@ export class Runtime implements RunHost, UsersHost {
     this.#runs.get(run)?.tell(notice)
   }
 
-  trail(run: RunId): RunTrail {
-    return this.#options.trail.run(run)
+  trail(run: RunId): ReadableRun {
+    return this.#options.trail.readable(run)
   }
 
   agentKeys(run: RunId, workspace: WorkspaceId): AgentKeys | undefined {
@@ -331,7 +331,7 @@ export class Runtime implements RunHost, UsersHost {
   // Runs in memory
 
   #openActor(id: RunId, proven: boolean): Promise<RunActor> {
-    const trail = this.trail(id)
+    const trail = this.#options.trail.run(id)
     return RunActor.open({
       ...this.#settings,
       id,

@@ -5,8 +5,6 @@ import { asParleyError } from '@parley/core'
 import type { HttpMount } from '../http/mount.ts'
 import type { AlxParts, OpenAlx } from './open-alx.ts'
 
-export const ALX_PREFIX = '/alx'
-
 export interface AlxCounts {
   readonly blocks: number
   readonly sessions: number

@@ -7,7 +7,6 @@ import { type Principal, type RunPort, refuse, SystemIds } from '@parley/core'
 import type { HttpMount } from '../http/mount.ts'
 import type { OperationDeps } from '../operations/deps.ts'
 import type { Spending } from '../spending/spending.ts'
-import { ALX_PREFIX } from './node-alx.ts'
 import { alxRefusal } from './refusals.ts'
 import { solveSetup } from './solving.ts'
 import { DomainTeams } from './teams.ts'
@@ -23,6 +22,8 @@ export interface OpenAlx {
   readonly mount: HttpMount
   close(): Promise<void>
 }
+
+const PREFIX = '/alx'
 
 /** Sees all runs of ALX, and acts in none. */
 const SELF: Principal = { id: 'alx', kind: 'system', scopes: ['owner'] }
@@ -105,12 +106,12 @@ const authenticate: Authenticate = async ({ principal, unauthenticated }) =>
 
 function mountOf(server: AlxServer, signed: SignedRequests | undefined): HttpMount {
   return {
-    prefix: ALX_PREFIX,
+    prefix: PREFIX,
     authenticates: true,
     plugin: (fastify, _options) =>
       alxPlugin(fastify, { server, authenticate, ...(signed && { signedRequests: signed }) }),
     refuse: (refusal, correlationId, url) =>
-      alxRefusal(refusal, correlationId, server.protocol, url.split('?')[0] === `${ALX_PREFIX}/v1/solve`),
-    openapi: () => alxOpenApi(ALX_PREFIX),
+      alxRefusal(refusal, correlationId, server.protocol, url.split('?')[0] === `${PREFIX}/v1/solve`),
+    openapi: () => alxOpenApi(PREFIX),
   }
 }

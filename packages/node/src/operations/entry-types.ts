@@ -2,12 +2,12 @@
 // refused; a name that the registry does not know is taken where the run has such entries: one that was imported may
 // come from a version with more of them.
 import { nearest, ok, type Result, refuse } from '@parley/core'
-import { RUNTIME, type RunTrail, type TrailFilter } from '@parley/trail'
+import { type ReadableRun, RUNTIME, type TrailFilter } from '@parley/trail'
 import { EVENT_TYPES, isEventType } from '@parley/trail/events'
 
 /** Refuses with `invalid_query`, and with what keeps the run from being read. */
 export async function knownTypes(
-  run: RunTrail,
+  run: ReadableRun,
   { event_type: given = [] }: Pick<TrailFilter, 'event_type'>,
 ): Promise<Result<void>> {
   for (const name of typeof given === 'string' ? [given] : given) {
@@ -19,7 +19,7 @@ export async function knownTypes(
   return ok(undefined)
 }
 
-function unknown({ id }: RunTrail, name: string): Result<never> {
+function unknown({ id }: ReadableRun, name: string): Result<never> {
   const meant = EVENT_TYPES.find(each => name.length > 1 && each.startsWith(name)) ?? nearest(name, EVENT_TYPES)
   const hint = meant === undefined ? '' : ` Did you mean '${meant}'?`
   const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name

@@ -4,12 +4,14 @@ import { budgetService } from './budget.ts'
 import type { OperationDeps } from './deps.ts'
 import { gateService } from './gates.ts'
 import { highwayService } from './highway.ts'
+import { knowledgeService } from './knowledge.ts'
 import { linkService } from './link.ts'
 import { movingWorkService } from './moving-work.ts'
 import { nodeService } from './node.ts'
 import { peerService } from './peers.ts'
 import { resultService } from './results.ts'
 import { runService } from './runs.ts'
+import { sessionService } from './sessions.ts'
 import { tokenService } from './tokens.ts'
 import { trailFileService } from './trail/file.ts'
 import { trailKeyService } from './trail/keys.ts'
@@ -29,6 +31,8 @@ export function nodeOperations(deps: OperationDeps) {
     ...movingWorkService(deps),
     ...userService(deps),
     ...tokenService(deps),
+    ...knowledgeService(deps),
+    ...sessionService(deps),
     ...trailService(deps),
     ...trailFileService(deps),
     ...trailKeyService(deps),

@@ -117,6 +117,7 @@ const REFUSALS = {
   peers_unreadable: 'The list of peers cannot be changed safely; correct it in an editor',
   locked: 'Another process is changing the list of peers',
   bad_invitation: 'This is not an invitation',
+  kb_refused: 'ALX refused it; the details have its code',
   key_unusable: 'The profile’s key is missing or cannot be used',
   link_off: 'ALP is switched off in this profile',
   link_bad_address: 'This is not the address of a peer',

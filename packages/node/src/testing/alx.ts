@@ -1,9 +1,10 @@
 // A node in the test's own process that serves ALX: a real coordinator, teams of plain commands on a git project, HTTP
 // on loopback, the SDK as its clients use it.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AlxClient, createAlxClient } from '@parley/alx-client'
+import type { Clock } from '@parley/core'
 import { expect } from 'vitest'
 import type { TokenScope } from '../http/scopes.ts'
 import { type Ground, ground, repository } from './ground.ts'
@@ -31,7 +32,7 @@ export function alxProfile(place: Ground, team = TWO_STEPS, more = ''): string {
   const folder = join(place.home, 'project')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'a.txt'), 'a\n')
-  repository(folder)
+  if (!existsSync(join(folder, '.git'))) repository(folder)
   place.write('default/team.yaml', team)
   place.write(
     'default/config.yaml',
@@ -46,11 +47,19 @@ export interface AlxNodeOptions {
   /** More of the section `alx` of config.yaml, indented by two. */
   readonly more?: string
   readonly flags?: Readonly<Record<string, string>>
+  readonly clock?: Clock
 }
 
-export async function alxNode({ place = ground(), team, more, flags }: AlxNodeOptions = {}) {
+export async function alxNode({ place = ground(), team, more, flags, clock }: AlxNodeOptions = {}) {
   const project = alxProfile(place, team, more)
-  const node = await realNode(place, {}, { config: place.config({ ...ON, ...flags }) })
+  const node = await realNode(
+    place,
+    {},
+    {
+      config: place.config({ ...ON, ...flags }),
+      ...(clock && { clock }),
+    },
+  )
   const at = (await node.node.status()).http?.at
   expect(at, JSON.stringify(node.log.lines)).toBeTruthy()
   const port = Number(at!.split(':').at(-1))
@@ -73,4 +82,11 @@ export async function alxNode({ place = ground(), team, more, flags }: AlxNodeOp
 
 export function gitIn(folder: string, ...args: readonly string[]): string {
   return execFileSync('git', args, { cwd: folder, encoding: 'utf8' })
+}
+
+/** The id of the approval that a run waits for. */
+export async function approvalOf(client: AlxClient, run: string): Promise<string> {
+  const last = (await client.getRunEvents(run)).events.at(-1)
+  if (last?.type !== 'approval.required') throw new Error(`${run} waits for no approval`)
+  return last.approval.approvalId
 }

@@ -23,7 +23,7 @@ export function project(place: Ground): string {
 export async function realNode(
   place: Ground,
   env: Environment = {},
-  more: Partial<Pick<NodeOptions, 'config' | 'plan'>> = {},
+  more: Partial<Pick<NodeOptions, 'config' | 'plan' | 'clock'>> = {},
 ) {
   const { config = place.config() } = more
   const log = keptLog()

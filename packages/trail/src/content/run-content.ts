@@ -42,7 +42,12 @@ export class RunContent {
   async learn(): Promise<void> {
     if (!this.#cipher() || this.#began !== undefined) return
     const genesis = await this.#genesis()
-    if (!genesis) return
+    if (genesis) this.begin(genesis)
+  }
+
+  /** The run has begun with this entry. */
+  begin(genesis: Pick<StoredEntry, 'view'>): void {
+    if (!this.#cipher() || this.#began !== undefined) return
     const { body } = JSON.parse(genesis.view) as {
       readonly body: { readonly deployment_model?: DeploymentModel; readonly content_proof?: string }
     }

@@ -1,9 +1,12 @@
 // Watching a run (W-TRAIL-21): a query repeated after each commit, so that a slow reader costs the writer nothing.
-import type { RunId } from '@parley/core'
-import { trailLimits } from '../limits.ts'
-import type { TrailReader } from './access.ts'
-import type { TrailFilter } from './query.ts'
-import type { QueryPage, RunQueries } from './run-query.ts'
+import type { Result, RunId } from '@parley/core'
+
+/** What a watch tells at once. */
+interface WatchPage {
+  readonly entries: readonly { readonly seq: number }[]
+  readonly cursor: number
+  readonly more: boolean
+}
 
 class RunCommits {
   watchers = 0
@@ -55,19 +58,20 @@ export class RunWatchers {
   }
 }
 
-export async function* watchRun(
+/** `pageAfter`: what is behind a position; `durable`: the newest entry that it must know, 0 where that is unknown. */
+export async function* watchRun<Page extends WatchPage>(
   run: RunId,
-  queries: RunQueries,
   watchers: RunWatchers,
-  { after = 0, ...filter }: TrailFilter & { readonly after?: number },
-  reader: TrailReader,
+  from: number,
+  pageAfter: (after: number, durable: number) => Promise<Result<Page>>,
   signal: AbortSignal | undefined,
-): AsyncGenerator<QueryPage> {
+): AsyncGenerator<Page> {
+  let after = from
   const commits = watchers.join(run)
   try {
     while (!signal?.aborted) {
       const { count, durable } = commits
-      const page = await queries.query({ ...filter, after, limit: trailLimits.watchEntries }, reader)
+      const page = await pageAfter(after, durable)
       if (!page.ok) throw page.error
       const { entries, more, cursor } = page.value
       // What the filter passed over need not be looked at again.

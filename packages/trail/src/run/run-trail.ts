@@ -17,6 +17,7 @@ import type { ContentKeyRing } from '../content/keys.ts'
 import { RunContent } from '../content/run-content.ts'
 import type { Entry, EntryDraft, StoredEntry, StoredRecord, TrailObject } from '../entry.ts'
 import { haltedError } from '../errors.ts'
+import { trailLimits } from '../limits.ts'
 import { RUNTIME, type TrailReader } from '../query/access.ts'
 import type { RunModel } from '../query/model.ts'
 import type { TrailAggregate, TrailFilter, TrailQuery } from '../query/query.ts'
@@ -29,6 +30,7 @@ import { type VerifyOptions, type VerifyReport, violationOf } from '../verify/re
 import { judgeDeletions, RunVerifier } from '../verify/verify.ts'
 import { localAnchors, verifyLocal } from '../verify/verify-local.ts'
 import { globalEntry } from './chain.ts'
+import { type FollowedEntry, RecentRecords } from './recent-records.ts'
 import type { ChainMark, RunChain } from './run-chain.ts'
 import { type ReplayOptions, RunReading } from './run-reading.ts'
 import type { RunState, TrailState } from './run-state.ts'
@@ -48,15 +50,31 @@ export interface Appended {
 
 export type Tier = 'hot' | 'warm' | 'cold'
 
+/** Entries for whoever follows a run, in order. */
+export interface FollowedPage {
+  readonly entries: readonly FollowedEntry[]
+  /** `seq` of the last one. */
+  readonly cursor: number
+  readonly more: boolean
+}
+
+/** A run for those who ask and do not write. */
+export type ReadableRun = Omit<RunTrail, 'append' | 'appendEach' | 'release' | 'resume' | 'state'>
+
 interface Pending {
   readonly mark: ChainMark
   readonly batch: Batch
+  /** Objects of the batch that are kept for a while. */
+  readonly small: readonly TrailObject[]
+  /** Of the batch with which the run begins: its first entry. */
+  readonly genesis: StoredEntry | undefined
 }
 
 export class RunTrail {
   readonly id: RunId
   /** How what its objects hold is sealed and opened. */
   readonly content: RunContent
+  readonly recent = new RecentRecords()
   readonly #store: TrailStore
   readonly #stage: Pick<TrailStore, 'append'>
   readonly #checks: () => VerifyOptions
@@ -140,10 +158,13 @@ export class RunTrail {
     if (refused) return refused
     const mark = chain.mark()
     const records: StoredRecord[] = []
+    const small: TrailObject[] = []
+    let genesis: StoredEntry | undefined
     for (const object of batch.objects ?? []) {
       const stored = storeObject(object, this.id, mark.seq + 1, this.content)
       if (stored instanceof ParleyError) return stored
       records.push(stored)
+      if (stored.data.length <= trailLimits.followedObjectLength) small.push(object)
     }
     for (const draft of batch.entries) {
       const linked = chain.extend(draft, mark)
@@ -152,9 +173,10 @@ export class RunTrail {
         return linked
       }
       records.push(linked)
+      if (linked.seq === 1) genesis = linked
     }
     invariant(chain.seq === mark.seq + batch.entries.length, 'the entries of a batch take the next places of their run')
-    const pending: Pending = { mark, batch }
+    const pending: Pending = { mark, batch, small, genesis }
     const appended: Appended = { first: mark.seq + 1, last: chain.seq, head: chain.hash ?? '' }
     const { promise, resolve } = Promise.withResolvers<Result<Appended>>()
     const busy = this.#stage.append(records, error => {
@@ -173,9 +195,11 @@ export class RunTrail {
   }
 
   #committed(state: RunState, pending: Pending): void {
-    const { mark, batch } = pending
+    const { mark, batch, small, genesis } = pending
     invariant(this.#pending.shift() === pending, 'batches of a run settle in the order in which they were taken')
     state.committed(batch.objects ?? [], batch.entries, mark.seq + 1)
+    if (genesis) this.content.begin(genesis)
+    this.recent.add(batch.entries, mark.seq + 1, small)
     this.#watchers.committed(this.id, mark.seq + batch.entries.length)
   }
 
@@ -220,7 +244,24 @@ export class RunTrail {
     reader: TrailReader = RUNTIME,
     signal?: AbortSignal,
   ): AsyncGenerator<QueryPage> {
-    return watchRun(this.id, this.#queries, this.#watchers, filter, reader, signal)
+    const { after = 0, ...rest } = filter
+    const page = (from: number) =>
+      this.#queries.query({ ...rest, after: from, limit: trailLimits.watchEntries }, reader)
+    return watchRun(this.id, this.#watchers, after, page, signal)
+  }
+
+  /** All entries behind a position as a watch of the runtime tells them, without their places in the chain. */
+  follow(after: number, signal?: AbortSignal): AsyncGenerator<FollowedPage> {
+    return watchRun(this.id, this.#watchers, after, (from, durable) => this.since(from, durable), signal)
+  }
+
+  /** One page of that. `durable`: a position that is known to be on the trail. */
+  async since(after: number, durable = 0): Promise<Result<FollowedPage>> {
+    // Once it is released, another object may have appended more.
+    const isCurrent = this.recent.newest >= durable && (durable > 0 || !this.#released)
+    const entries = isCurrent ? this.recent.after(after) : undefined
+    if (entries) return ok({ entries, cursor: entries.at(-1)?.seq ?? after, more: false })
+    return this.#queries.query({ after, limit: trailLimits.watchEntries }, RUNTIME)
   }
 
   /**

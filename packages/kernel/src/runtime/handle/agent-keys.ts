@@ -1,15 +1,15 @@
 // The keys of one agent (zero-trust, W-SEC-13), handed over when the trail explains why (W-SEC-15) and never because
 // access control let a read pass: so a hole in access control shows nothing.
 import type { WorkspaceId } from '@parley/core'
-import type { ContentKey, ContentScope, RunModel, RunTrail } from '@parley/trail'
+import type { ContentKey, ContentScope, ReadableRun, RunModel } from '@parley/trail'
 import { kernelLimits } from '../../limits.ts'
 
 export class AgentKeys {
   readonly workspace: WorkspaceId
-  readonly #trail: () => RunTrail
+  readonly #trail: () => ReadableRun
   readonly #given = new Map<string, ContentKey>()
 
-  constructor(workspace: WorkspaceId, trail: () => RunTrail) {
+  constructor(workspace: WorkspaceId, trail: () => ReadableRun) {
     this.workspace = workspace
     this.#trail = trail
   }

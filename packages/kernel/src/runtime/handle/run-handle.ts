@@ -15,9 +15,10 @@ import {
 import type {
   Aggregated,
   Entry,
+  FollowedPage,
   ProposedEntry,
   QueryPage,
-  RunTrail,
+  ReadableRun,
   TrailAggregate,
   TrailFilter,
   TrailObject,
@@ -50,7 +51,7 @@ export interface RunHost {
   read<T>(run: RunId, reader: (state: Run) => T): Promise<T>
   now(): Ticks
   subscribe(run: RunId, listener: (notice: Notice) => void): () => void
-  trail(run: RunId): RunTrail
+  trail(run: RunId): ReadableRun
   /** Hands an agent to whoever runs it; throws if that fails (W-WS-06 step 5). */
   bindAgent(agent: AgentHandle): void | Promise<void>
   /** Who speaks for the workspace now (W-SEC-03); undefined where the run is not at work. */
@@ -62,7 +63,7 @@ export interface RunHost {
   agentKeys(run: RunId, workspace: WorkspaceId): AgentKeys | undefined
   /** Who is known; undefined where everybody who is let in may do everything. */
   readonly directory: UserDirectory | undefined
-  houses(): Promise<readonly RunTrail[]>
+  houses(): Promise<readonly ReadableRun[]>
   readonly reads: Pick<RecordedReads, 'record' | 'query' | 'aggregate'>
 }
 
@@ -268,6 +269,16 @@ export class RunHandle {
 
   watch(filter: TrailFilter & { readonly after?: number } = {}, signal?: AbortSignal): AsyncGenerator<QueryPage> {
     return this.#host.trail(this.id).watch(filter, { kind: 'runtime' }, signal)
+  }
+
+  /** The same of all entries, without their places in the chain: of a run at work they need not be looked up. */
+  follow(after: number, signal?: AbortSignal): AsyncGenerator<FollowedPage> {
+    return this.#host.trail(this.id).follow(after, signal)
+  }
+
+  /** A small object that became durable a moment ago, as it was recorded. */
+  recent(id: ObjectId): TrailObject | undefined {
+    return this.#host.trail(this.id).recent.object(id)
   }
 
   async entries(): Promise<readonly Entry[]> {

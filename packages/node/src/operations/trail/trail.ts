@@ -1,7 +1,14 @@
 // /trail: reading, following, verifying and exporting the record. The owner reads everything, as the node itself does.
 import { hash } from 'node:crypto'
 import { canonicalize, type RunId, refuse, type Static, Type } from '@parley/core'
-import { type Entry, type QueryPage, RUNTIME, type RunTrail, TrailFilterSchema, type VerifyReport } from '@parley/trail'
+import {
+  type Entry,
+  type QueryPage,
+  type ReadableRun,
+  RUNTIME,
+  TrailFilterSchema,
+  type VerifyReport,
+} from '@parley/trail'
 import { nodeLimits } from '../../limits.ts'
 import { object } from '../../object.ts'
 import type { OperationDeps } from '../deps.ts'
@@ -78,8 +85,8 @@ export function trailService({ coordinator, trail }: OperationDeps) {
       refuses: [...FOUND, 'invalid_query', ...UNREADABLE],
       handle: async ({ run: text, limit = nodeLimits.pageEntries, ...query }) => {
         const run = await found(text)
-        await answerOf(knownTypes(trail.run(run), query))
-        const page = await answerOf(trail.run(run).query({ ...query, limit }, RUNTIME))
+        await answerOf(knownTypes(trail.readable(run), query))
+        const page = await answerOf(trail.readable(run).query({ ...query, limit }, RUNTIME))
         return { run, ...pageView(page) }
       },
     }),
@@ -90,8 +97,8 @@ export function trailService({ coordinator, trail }: OperationDeps) {
       refuses: [...FOUND, 'invalid_query', ...UNREADABLE],
       async *handle({ run: text, ...filter }, { signal }) {
         const run = await found(text)
-        await answerOf(knownTypes(trail.run(run), filter))
-        for await (const page of streamed(trail.run(run).watch(filter, RUNTIME, signal)))
+        await answerOf(knownTypes(trail.readable(run), filter))
+        for await (const page of streamed(trail.readable(run).watch(filter, RUNTIME, signal)))
           yield { run, ...pageView(page) }
       },
     }),
@@ -113,7 +120,7 @@ export function trailService({ coordinator, trail }: OperationDeps) {
         const run = await found(text)
         if (heads.some(head => head.run !== run))
           answered(refuse('invalid_argument', `A head of another run says nothing about ${run}; leave the run out.`))
-        return report([await told(trail.run(run).verify({ knownHeads: heads }))], [])
+        return report([await told(trail.readable(run).verify({ knownHeads: heads }))], [])
       },
     }),
     '/trail/export': subscription({
@@ -126,7 +133,7 @@ export function trailService({ coordinator, trail }: OperationDeps) {
         const run = await found(text)
         const summary = (await trail.runs()).find(each => each.run === run)
         if (!summary) answered(refuse('not_found', `The trail has no entries of ${run}.`))
-        else yield* streamed(exported(trail.run(run), summary, signal))
+        else yield* streamed(exported(trail.readable(run), summary, signal))
       },
     }),
   }
@@ -169,7 +176,11 @@ interface TrailHead {
 }
 
 /** What was there when the export began; what is appended meanwhile is left to the next one. */
-async function* exported(run: RunTrail, summary: TrailHead, signal: AbortSignal): AsyncGenerator<{ lines: string[] }> {
+async function* exported(
+  run: ReadableRun,
+  summary: TrailHead,
+  signal: AbortSignal,
+): AsyncGenerator<{ lines: string[] }> {
   const last = answered(await run.query({ after: summary.seq - 1, limit: 1 })).entries[0]
   const { signature, signer } = last?.integrity ?? {}
   const header = {
