@@ -36,3 +36,16 @@ test('ALX-ERR-02 every route describes the error envelope for every status of th
           'application/json': { schema: { $ref: '#/components/schemas/ProtocolErrorEnvelope' } },
         })
 })
+
+test('ALX-RUN-07 ALX-SESS-09 ALX-KB-16 what a route reads of the query is described with its bounds', () => {
+  type Described = Record<string, { parameters: { name: string; in: string; schema: object }[] }>
+  const queries = Object.values(document().paths as Record<string, Described>)
+    .flatMap(methods => Object.values(methods))
+    .map(({ parameters }) => parameters.filter(each => each.in === 'query').map(({ name }) => name))
+  expect(queries.filter(names => names.length > 0)).toEqual([
+    ['afterSeq'],
+    ['limit', 'cursor', 'status', 'userId'],
+    ['limit', 'cursor', 'type'],
+    ['direction'],
+  ])
+})

@@ -1,6 +1,15 @@
 // ALX's part of an OpenAPI 3.1 document, made of the routes and schemas of the protocol (ALX-HTTP-01): whoever mounts
 // the server adds it to the description of what it serves.
-import { ALX_PROTOCOL_VERSION, ERRORS, jsonSchemas, ROUTES, type Route } from '@alx/protocol'
+import {
+  ALX_PROTOCOL_VERSION,
+  ERRORS,
+  jsonSchemas,
+  limits,
+  ROUTES,
+  type Route,
+  SESSION_STATUSES,
+  SESSION_TIMELINE_EVENT_TYPES,
+} from '@alx/protocol'
 
 export interface AlxOpenApi {
   readonly tags: readonly { readonly name: string; readonly description: string }[]
@@ -38,6 +47,19 @@ const SUMMARIES: Readonly<Record<RouteName, string>> = {
   settlement: 'A settlement',
 }
 
+const paged = {
+  limit: { type: 'integer', minimum: 1, maximum: limits.pageSize, default: limits.defaultPageSize },
+  cursor: { type: 'string' },
+}
+
+/** What a route reads of the query (ALX-RUN-07, ALX-SESS-07 to -09, ALX-KB-16). */
+const QUERIES: Readonly<{ [name in RouteName]?: Readonly<Record<string, object>> }> = {
+  runEvents: { afterSeq: { type: 'integer', minimum: 0, default: 0 } },
+  sessions: { ...paged, status: { type: 'string', enum: SESSION_STATUSES }, userId: { type: 'string' } },
+  timeline: { ...paged, type: { type: 'string', enum: SESSION_TIMELINE_EVENT_TYPES } },
+  lineage: { direction: { type: 'string', enum: ['ancestors', 'descendants'], default: 'ancestors' } },
+}
+
 export function alxOpenApi(prefix: string): AlxOpenApi {
   const paths: Record<string, Record<string, object>> = {}
   for (const name of Object.keys(ROUTES) as RouteName[]) {
@@ -59,6 +81,12 @@ function operation(name: RouteName, { path, takes, answers, capability }: Route)
     ...(name === 'protocol' && { security: [] }),
     parameters: [
       ...members.map(member => ({ name: member, in: 'path', required: true, schema: { type: 'string' } })),
+      ...Object.entries(QUERIES[name] ?? {}).map(([member, schema]) => ({
+        name: member,
+        in: 'query',
+        required: false,
+        schema,
+      })),
       header('x-correlation-id', 'Comes back in the answer and in the log'),
       header('x-alx-protocol-version', 'For requests without a body'),
       ...(name === 'solve' ? [header('idempotency-key', 'The same key starts nothing a second time')] : []),

@@ -87,6 +87,10 @@ test('ALX-T03 what is no request of ALX is answered with an envelope, too', asyn
     [404, 'NOT_FOUND'],
   ])
   expect(replies.map(({ headers }) => headers.get('allow'))).toEqual([null, 'POST', 'GET', ...Array(6).fill(null)])
+  // The sheet lets the body of a reset be empty, but `null` is one, and no object (ALX-HTTP-02).
+  const { execution } = (await f.solve()).body
+  const reset = await f.call('POST', `/v1/sessions/${execution.sessionId}/reset`, { raw: 'null' })
+  expect([reset.status, code(reset)]).toEqual([400, 'INVALID_REQUEST'])
   const largest = await f.call('POST', '/v1/solve', { raw: `"${'x'.repeat(limits.bodyBytes - 2)}"` })
   expect(code(largest)).toBe('INVALID_REQUEST')
 })

@@ -87,7 +87,9 @@ export const alxPlugin: FastifyPluginAsync<AlxPluginOptions> = async (fastify, o
     const { headers } = request
     const header = headers['x-alx-protocol-version']
     const version = typeof header === 'string' ? header : undefined
-    const body: unknown = route.method === 'GET' ? undefined : (request.body ?? (route.takes ? undefined : {}))
+    const none = route.takes ? undefined : {}
+    // `null` is a body, and no object.
+    const body: unknown = route.method === 'GET' ? undefined : request.body === undefined ? none : request.body
     if (route.method === 'POST' && !isObject(body)) return invalidResult('$', 'must be a JSON object')
     const { protocol: offer, ...rest } = (body ?? {}) as Readonly<Record<string, unknown>>
     const agreed = negotiate(offer, version)

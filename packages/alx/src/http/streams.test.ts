@@ -58,6 +58,15 @@ test('a thousand streams of one run all have its events, and none is left behind
   expect(f.server.host.runs.readersOf(run)).toBe(0)
 })
 
+test('a client that has seen the last event, or more than there is, is told that nothing comes behind it', async () => {
+  const f = await AlxFixture.open()
+  const { executionId } = (await f.solve()).body
+  for (const seen of ['7', '99']) {
+    const reply = await stream(f, executionId, { 'last-event-id': seen })
+    expect([reply.status, framesOf(await reply.text())]).toEqual([200, []])
+  }
+})
+
 test('a server that stops ends its streams behind a whole frame, and its client resumes there', async () => {
   const { f, run, solved } = await working()
   const reading = stream(f, run).then(each => each.text())

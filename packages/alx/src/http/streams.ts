@@ -154,6 +154,8 @@ class Stream {
         this.end()
       }
     }
+    // Whoever has seen the last event is told that nothing comes behind it.
+    if (live.fold.over && !this.#blocked) this.end()
     // A run that cannot be followed has no last frame: the connection breaks, and the client reads the run again.
     if (live.lost && !this.#ended) this.#break(live.lost)
   }

@@ -4,9 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
+  ALX_PROTOCOL_VERSION,
   type Capability,
   type KbEnvelope,
   kbHashFromEnvelope,
+  protocolErrorOf,
   type RunEvent,
   type SolveArtifact,
   type SolveResponse,
@@ -25,7 +27,7 @@ import {
   unwrap,
 } from '@parley/core'
 import { openTrail, type Trail } from '@parley/trail'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { onTestFinished } from 'vitest'
 import { alxPlugin } from '../http/plugin.ts'
 import { ALX_SCOPES, type Authenticate } from '../http/scopes.ts'
@@ -56,6 +58,9 @@ export interface FixtureOptions {
   /** More of the team file. */
   readonly team?: string
   readonly wrap?: (port: RunPort) => RunPort
+  /** Instead of `candidates` and `plan`, where they depend on what is asked. */
+  readonly select?: (request: SelectionRequest) => readonly ArtifactCandidate[]
+  readonly planOf?: (request: SelectionRequest) => ExecutionPlan
   /** Real blocks, selection and planning; the team of a domain. */
   readonly teamOf?: (domain: string) => TeamOutline | undefined
 }
@@ -121,7 +126,7 @@ export class AlxFixture {
     })
     for (const { id } of [U, V]) unwrap(await this.coordinator.users.accept(user(id, ['owner']), 'test'))
     const { coordinator, trail } = this
-    const { teamOf } = this.#options
+    const { teamOf, select, planOf } = this.#options
     const indexFile = join(this.#folder, 'alx.index.db')
     this.blocks =
       teamOf &&
@@ -135,13 +140,16 @@ export class AlxFixture {
     this.server = new AlxServer({
       runs: this.#options.wrap?.(port) ?? port,
       library: coordinator.library,
-      selector: this.blocks?.selector ?? {
+      selector: (!select && this.blocks?.selector) || {
         select: async request => {
           this.selections.push(request)
+          if (select) return select(request)
           return typeof this.candidates === 'function' ? this.candidates() : this.candidates
         },
       },
-      executor: this.blocks?.executor ?? { plan: async () => ok(this.plan) },
+      executor: (!planOf && this.blocks?.executor) || {
+        plan: async (_artifact, request) => ok(planOf?.(request) ?? this.plan),
+      },
       knowledge: this.blocks ?? this.knowledge,
       self,
       log,
@@ -150,8 +158,12 @@ export class AlxFixture {
       ...(this.#options.capabilities && { capabilities: this.#options.capabilities }),
     })
     const { authenticated = true } = this.#options
-    this.#http = Fastify({ routerOptions: { maxParamLength: 200 }, return503OnClosing: false })
     const { server } = this
+    this.#http = Fastify({
+      routerOptions: { maxParamLength: 200 },
+      return503OnClosing: false,
+      frameworkErrors: (_error, _request, reply) => unreadable(reply as unknown as FastifyReply, server),
+    })
     await this.#http.register(alxPlugin, { prefix: '/alx', server, ...(authenticated && { authenticate }) })
     await this.#http.listen({ host: '127.0.0.1', port: 0 })
   }
@@ -247,6 +259,15 @@ export class AlxFixture {
     const { entries } = unwrap(await this.trail.run(run as RunId).query({ limit: 1000 }))
     return types.length === 0 ? entries : entries.filter(({ event_type }) => types.includes(event_type))
   }
+}
+
+/** A path that no router can read never reaches the plugin: the host answers, in an envelope too. */
+function unreadable(reply: FastifyReply, { protocol }: AlxServer): void {
+  const error = protocolErrorOf('INVALID_REQUEST', 'The path cannot be read.')
+  const correlationId = 'req_0000000000000000'
+  const headers = { 'x-correlation-id': correlationId, 'x-alx-protocol-version': ALX_PROTOCOL_VERSION }
+  const answer = reply.code(400).headers({ ...headers, 'cache-control': 'no-store' })
+  void answer.send({ ok: false, correlationId, protocol, error })
 }
 
 /** A task of a plan in which each needs the one before it. */
