@@ -1,6 +1,6 @@
 // Which folders are no project: copying them would put the keys of the user or of a profile into an agent's folder.
 // Links and other names of the same folder make no difference.
-import { stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { homedir, userInfo } from 'node:os'
 import { dirname, parse, relative } from 'node:path'
 import { type Clock, ParleyError } from '@parley/core'
@@ -24,7 +24,9 @@ export async function requireFitToCopy(path: string, profile: string): Promise<v
     if (await holds(path, home)) throw refused(`holds your home folder ${home}`)
   }
   if (await holds(path, profile)) throw refused(`holds the folder of the Parley profile, ${profile}`)
-  if (await holds(profile, path)) throw refused(`is inside the folder of the Parley profile, ${profile}`)
+  // An empty one of the node's own is where peers are answered from.
+  if ((await holds(profile, path)) && (await readdir(path)).length > 0)
+    throw refused(`is inside the folder of the Parley profile, ${profile}`)
   if (await isProfile(path, '')) throw refused('is the folder of a Parley profile')
 }
 

@@ -79,7 +79,7 @@ test('a peer of the configuration is listed, found where it is pinned, and solve
   expect(await listed()).toMatchObject({ source: 'configured', program: 'peer bob', found: false })
   await pinBoth(alice, bob)
   expect(await listed()).toMatchObject({ found: true })
-  const input = { intent: 'Say something.', project: alice.place.home, agent: 'distant', approved: true }
+  const input = { intent: 'Say something.', project: alice.stage.folder, agent: 'distant', approved: true }
   const { run } = await alice.client.call('solve', 'start', input)
   expect(await alice.ended(run)).toMatchObject({ state: 'done' })
 })
