@@ -102,7 +102,9 @@ function envelopeProblem(request: GeneratedRequest, { status, headers }: RawRepl
   const { ok, error, correlationId } = body as Envelope
   if (ok !== status < 300 || (error === undefined) !== ok) return `ok ${ok} with status ${status}`
   if (headers['x-correlation-id'] !== correlationId) return 'another correlation id in the header'
-  const given = request.headers['x-correlation-id']
+  const header = request.headers['x-correlation-id']
+  // White space around a value is none of it.
+  const given = typeof header === 'string' ? header.trim() : header
   const fits = typeof given === 'string' && CORRELATION_ID.test(given)
   // What never reached a route is answered by the host, which has ids of its own.
   if (fits ? correlationId !== given && status !== 400 : typeof given !== 'object' && !GENERATED.test(correlationId))
