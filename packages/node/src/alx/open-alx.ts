@@ -1,6 +1,6 @@
 // ALX with all its parts, loaded when somebody wants it: the HTTP surface, or a command about blocks and sessions.
 import { join } from 'node:path'
-import { CAPABILITIES } from '@alx/protocol'
+import { ALX_PROTOCOL_VERSION, CAPABILITIES } from '@alx/protocol'
 import { AlxServer, type Authenticate, alxOpenApi, alxPlugin, Knowledge, Nonces, SignedRequests } from '@parley/alx'
 import { coordinatorRunPort } from '@parley/coordinator'
 import { type Principal, type RunPort, refuse, SystemIds } from '@parley/core'
@@ -108,6 +108,7 @@ function mountOf(server: AlxServer, signed: SignedRequests | undefined): HttpMou
   return {
     prefix: PREFIX,
     authenticates: true,
+    headers: { 'x-alx-protocol-version': ALX_PROTOCOL_VERSION },
     plugin: (fastify, _options) =>
       alxPlugin(fastify, { server, authenticate, ...(signed && { signedRequests: signed }) }),
     refuse: (refusal, correlationId, url) =>

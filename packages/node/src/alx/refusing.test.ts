@@ -35,7 +35,17 @@ test('what the surface refuses before ALX sees it is an envelope of ALX, with th
     expect(answer, code).toMatchObject({ status, body: { ok: false, success: false, error: { code } } })
     expect(isBaseEnvelope(answer.body)).toBe(true)
     expect(answer.body.correlationId).toBe('mine-1')
+    expect(answer.headers).toMatchObject({ 'x-correlation-id': 'mine-1', 'x-alx-protocol-version': '1.1' })
   }
+  // The router refuses it before any hook has run.
+  const odd = await alx.request('/alx/v1/runs/%zz', { token, headers })
+  expect(odd).toMatchObject({ status: 400, body: { ok: false, correlationId: 'mine-1' } })
+  expect(odd.headers).toMatchObject({
+    'x-correlation-id': 'mine-1',
+    'x-alx-protocol-version': '1.1',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  })
   expect((await alx.client.call('runs', 'list', {})).runs).toEqual([])
 })
 

@@ -34,7 +34,9 @@ export interface HttpMount {
    * there if somebody is, otherwise `request.unauthenticated`.
    */
   readonly authenticates?: true
-  /** The body of a refusal below the prefix; the usual one without it. Status and headers are those of the refusal. */
+  /** Further headers of refusals below the prefix. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** The body of a refusal below the prefix; the usual one without it. Its status is that of the refusal. */
   readonly refuse?: (refusal: HttpRefusal, correlationId: string, url: string) => object
   /** Its part of the OpenAPI document, with whole paths. */
   readonly openapi?: () => OpenApiPart

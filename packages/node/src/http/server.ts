@@ -98,8 +98,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const refused = refusal(code, retryAfter)
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
     if (refused.status === 401) reply.header('www-authenticate', 'Bearer')
-    const body = mountAt(request.url)?.refuse?.(refused, request.id, request.url) ?? refusalBody(refused, request.id)
-    return reply.code(refused.status).send(body)
+    const mount = mountAt(request.url)
+    const body = mount?.refuse?.(refused, request.id, request.url) ?? refusalBody(refused, request.id)
+    // What the router refuses has passed no hook.
+    return reply
+      .headers({ ...headersOf(request), ...mount?.headers })
+      .code(refused.status)
+      .send(body)
   }
 
   await app.register(rateLimit, { global: false, cache: limits.counted })
@@ -115,13 +120,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   app.addHook('onRequest', async (request, reply) => {
     inProgress++
     reply.raw.once('close', () => inProgress--)
-    reply.headers({
-      'x-correlation-id': request.id,
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-    })
+    reply.headers(headersOf(request))
     const { host, origin } = request.headers
     if (stopping) return refuse(request, reply.header('connection', 'close'), 'stopping', 1)
     if (!own.isOwn(host)) return refuse(request, reply, 'host_refused')
@@ -224,6 +223,17 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       await closed
       metrics.close()
     },
+  }
+}
+
+/** Of every answer. */
+function headersOf({ id }: FastifyRequest) {
+  return {
+    'x-correlation-id': id,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   }
 }
 
