@@ -93,7 +93,7 @@ export const cliLimits = {
   /** How long `--detach` waits to see how a run begins. */
   begunMs: 5000,
   /** Without a word, while a run is prepared. */
-  silentMs: 2000,
+  silentMs: 3000,
   /** Gates named after they were answered together. */
   listedGates: 12,
   /** Files listed at the end of a run before the rest is counted. */

@@ -23,9 +23,10 @@ ${agent('sweep', `echo half > floor.txt; parley ws checkpoint "half of the floor
   - { id: table, title: Wipe the table, agent: sweep, prompt: x, needs: [floor] }
 `
 
-/** Also an id that a narrow window breaks, and who runs the tests. */
+/** Also an id that a narrow window breaks, who runs the tests, and what a slow machine says before the run begins. */
 function steady(screen: string): string {
   return screen
+    .replaceAll(/^Reading [\s\S]*?\bstarted\.\n/gm, '')
     .replaceAll(/\brun_[0-9a-z]+\n?[0-9a-z]+$/gm, 'run_……')
     .replaceAll(/\brun_[0-9a-z]{6,26}\b/g, 'run_……')
     .replaceAll(/\S+ ended it:[\s\S]*?(?=\n +kept|\n +✗|\nresult|\nkept)/g, 'mira ended it: …')
