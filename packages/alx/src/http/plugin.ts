@@ -114,11 +114,13 @@ export const alxPlugin: FastifyPluginAsync<AlxPluginOptions> = async (fastify, o
 
   const stream = (request: FastifyRequest, reply: FastifyReply, { last, ...streamed }: Streamed) => {
     const exchange = exchangeFor(request)
+    // With those that others have set: without the ones of CORS no page of another origin could read the stream.
+    const headers = { ...reply.getHeaders(), ...commonHeaders(exchange) }
     reply.hijack()
     streams.open({
       ...streamed,
       response: reply.raw,
-      headers: commonHeaders(exchange),
+      headers,
       ...(allowed && { allowed: () => allowed(request) }),
       ...(last && {
         last: () => `event: alx.response\ndata: ${JSON.stringify(enveloped(exchange, protocol, last()))}\n\n`,

@@ -8,7 +8,7 @@ import { frameOf, type LiveRun } from '../run/live-run.ts'
 export interface StreamOptions {
   readonly live: LiveRun
   readonly response: ServerResponse
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: Readonly<Record<string, number | string | readonly string[] | undefined>>
   /** Events up to this `seq` are not sent. */
   readonly after: number
   /**
@@ -104,7 +104,8 @@ class Stream {
       this.#blocked = false
       this.#pump()
     })
-    response.writeHead(200, { ...headers, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
+    for (const [name, value] of Object.entries(headers)) if (value !== undefined) response.setHeader(name, value)
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
     response.flushHeaders()
     if (last && replayed) {
       response.write(last())
