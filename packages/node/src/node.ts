@@ -11,7 +11,7 @@ import { ContentCipher, openTrail, profileSigner, type Trail } from '@parley/tra
 import { agentAdapter } from './agents/adapter.ts'
 import { AwayAgents } from './agents/away.ts'
 import { agentDirectory } from './agents/directory.ts'
-import { kindFor } from './agents/kinds.ts'
+import { worksWithoutFolder } from './agents/kinds.ts'
 import { NodeAlx } from './alx/node-alx.ts'
 import { liveDailyUsd } from './config/live-daily-usd.ts'
 import type { Config } from './config/load.ts'
@@ -151,7 +151,7 @@ export class Node {
         secret: prepared.value.secret,
         deployment,
         adapter: wanted => agentAdapter(wanted, host),
-        worksWithoutFolder: agent => kindFor(agent).folderless !== undefined,
+        worksWithoutFolder,
         environment: reachable(paths),
         clock,
         machine,

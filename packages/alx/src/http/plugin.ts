@@ -29,6 +29,8 @@ export interface AlxPluginOptions {
   readonly signedRequests?: Pick<SignedRequests, 'verify'>
   /** Without it everybody is whoever they say: for development alone (ALX-HTTP-04). */
   readonly authenticate?: Authenticate
+  /** Whether what `authenticate` has found still holds: streams ask before each event, and end once it does not. */
+  readonly allowed?: (request: FastifyRequest) => boolean
 }
 
 type Parse = (value: unknown) => Result<unknown>
@@ -43,7 +45,7 @@ const PARSERS: { readonly [name in NonNullable<Route['takes']>]?: Parse } = {
 }
 
 export const alxPlugin: FastifyPluginAsync<AlxPluginOptions> = async (fastify, options) => {
-  const { server, authenticate, signedRequests } = options
+  const { server, authenticate, allowed, signedRequests } = options
   const { clock, ids, log, now } = server.host
   const { protocol } = server
   const exchanges = new WeakMap<FastifyRequest, Exchange>()
@@ -112,11 +114,14 @@ export const alxPlugin: FastifyPluginAsync<AlxPluginOptions> = async (fastify, o
 
   const stream = (request: FastifyRequest, reply: FastifyReply, { last, ...streamed }: Streamed) => {
     const exchange = exchangeFor(request)
+    // With those that others have set: without the ones of CORS no page of another origin could read the stream.
+    const headers = { ...reply.getHeaders(), ...commonHeaders(exchange) }
     reply.hijack()
     streams.open({
       ...streamed,
       response: reply.raw,
-      headers: commonHeaders(exchange),
+      headers,
+      ...(allowed && { allowed: () => allowed(request) }),
       ...(last && {
         last: () => `event: alx.response\ndata: ${JSON.stringify(enveloped(exchange, protocol, last()))}\n\n`,
       }),

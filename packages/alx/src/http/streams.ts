@@ -8,7 +8,7 @@ import { frameOf, type LiveRun } from '../run/live-run.ts'
 export interface StreamOptions {
   readonly live: LiveRun
   readonly response: ServerResponse
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: Readonly<Record<string, number | string | readonly string[] | undefined>>
   /** Events up to this `seq` are not sent. */
   readonly after: number
   /**
@@ -18,6 +18,8 @@ export interface StreamOptions {
   readonly last?: () => string
   /** It has nothing but the last frame. */
   readonly replayed?: boolean
+  /** Whether who asked for it may still have it. If not, it ends behind the last whole frame; no event is sent. */
+  readonly allowed?: () => boolean
 }
 
 /** Half of the longest silence: whoever is asked so often is never silent for longer. */
@@ -102,7 +104,8 @@ class Stream {
       this.#blocked = false
       this.#pump()
     })
-    response.writeHead(200, { ...headers, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
+    for (const [name, value] of Object.entries(headers)) if (value !== undefined) response.setHeader(name, value)
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
     response.flushHeaders()
     if (last && replayed) {
       response.write(last())
@@ -117,6 +120,7 @@ class Stream {
   tick(now: string): void {
     const { live, response } = this.#options
     if (this.#ended) return
+    if (this.#forbidden()) return
     const at = this.#millis()
     if (this.#blocked) {
       if (at - this.#written >= alxLimits.stallMs || response.writableLength > alxLimits.streamBytes) this.#cut()
@@ -144,7 +148,7 @@ class Stream {
     const { live, response, last } = this.#options
     while (!this.#ended && !this.#blocked) {
       const frame = live.frame(this.#next)
-      if (frame === undefined) break
+      if (frame === undefined || this.#forbidden()) break
       const { type } = live.fold.events[this.#next]!
       this.#next++
       this.#written = this.#millis()
@@ -158,6 +162,13 @@ class Stream {
     if (live.fold.over && !this.#blocked) this.end()
     // A run that cannot be followed has no last frame: the connection breaks, and the client reads the run again.
     if (live.lost && !this.#ended) this.#break(live.lost)
+  }
+
+  /** Resumed, it is refused like every request with that token: so its client hears why. */
+  #forbidden(): boolean {
+    if (this.#options.allowed?.() ?? true) return false
+    this.end()
+    return true
   }
 
   #break(cause: Error & { readonly code?: string }): void {

@@ -37,6 +37,8 @@ export function answerTo({ code, retryable }: ParleyError): Answer {
     case 'budget_exceeded':
       return refusal('RATE_LIMITED', 'Too much is at work already, or the budget of the day is used up.')
     case 'unknown_team':
+    // What a domain works on is configured by the owner of the server, whose log has the words.
+    case 'invalid_project':
     case 'machine_fault':
       return refusal('UPSTREAM_UNAVAILABLE', 'The server cannot carry out runs now.')
     default:

@@ -28,6 +28,10 @@ export function kindFor(agent: AgentSettings): NodeAgentKind {
   throw new ParleyError('invalid_agent', `An agent of this version has one of ${marks}; this one has none of them.`)
 }
 
+export function worksWithoutFolder(agent: AgentSettings): boolean {
+  return kindFor(agent).folderless !== undefined
+}
+
 /** Agents that need no configuration, by name. */
 export const ready: ReadonlyMap<string, AgentSettings> = new Map(
   agentKinds.flatMap(({ ready = {} }) => Object.entries(ready)),

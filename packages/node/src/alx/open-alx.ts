@@ -4,6 +4,7 @@ import { ALX_PROTOCOL_VERSION, CAPABILITIES } from '@alx/protocol'
 import { AlxServer, type Authenticate, alxOpenApi, alxPlugin, Knowledge, Nonces, SignedRequests } from '@parley/alx'
 import { coordinatorRunPort } from '@parley/coordinator'
 import { type Principal, type RunPort, refuse, SystemIds } from '@parley/core'
+import type { FastifyRequest } from 'fastify'
 import type { HttpMount } from '../http/mount.ts'
 import type { OperationDeps } from '../operations/deps.ts'
 import type { Spending } from '../spending/spending.ts'
@@ -109,8 +110,10 @@ function mountOf(server: AlxServer, signed: SignedRequests | undefined): HttpMou
     prefix: PREFIX,
     authenticates: true,
     headers: { 'x-alx-protocol-version': ALX_PROTOCOL_VERSION },
-    plugin: (fastify, _options) =>
-      alxPlugin(fastify, { server, authenticate, ...(signed && { signedRequests: signed }) }),
+    plugin: (fastify, { streams }) => {
+      const allowed = (request: FastifyRequest) => streams.allowed(request)
+      return alxPlugin(fastify, { server, authenticate, allowed, ...(signed && { signedRequests: signed }) })
+    },
     refuse: (refusal, correlationId, url) =>
       alxRefusal(refusal, correlationId, server.protocol, url.split('?')[0] === `${PREFIX}/v1/solve`),
     openapi: () => alxOpenApi(PREFIX),

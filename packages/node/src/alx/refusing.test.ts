@@ -1,5 +1,6 @@
 // What ALX refuses on a node: who is nobody, pages of others, commands that arrive as knowledge, what is another's.
 
+import { rmSync } from 'node:fs'
 import { isBaseEnvelope, ROUTES } from '@alx/protocol'
 import { buildSignedProtocolRequestDomain } from '@alx/protocol/core'
 import { signedRequestHeader } from '@parley/alx'
@@ -123,6 +124,25 @@ test('who is suspended solves nothing more, and an answer without the right is o
     status: 401,
     body: { error: { code: 'UNAUTHORIZED' } },
   })
+})
+
+test('a domain whose team has no folder to work in says so at the start, and is refused as not available', async () => {
+  const alx = await alxNode({ more: '    office: { team: team.yaml }\n' })
+  const problem = /domain office: The run needs a project: first works in a folder/
+  expect(alx.log.lines).toContainEqual({ level: 'error', message: expect.stringMatching(problem) })
+  const token = await alx.token()
+  const body = { intent: { ...INTENT, domain: 'office' } }
+  expect(await alx.request('/alx/v1/solve', { token, body })).toMatchObject({
+    status: 503,
+    body: { ok: false, error: { code: 'UPSTREAM_UNAVAILABLE' } },
+  })
+  // A project that went away is no defect of the server either.
+  rmSync(alx.project, { recursive: true })
+  expect(await alx.request('/alx/v1/solve', { token, body: { intent: INTENT } })).toMatchObject({
+    status: 503,
+    body: { ok: false, error: { code: 'UPSTREAM_UNAVAILABLE' } },
+  })
+  expect((await alx.client.call('runs', 'list', {})).runs).toEqual([])
 })
 
 // Signed with ethers 6 and the private key 0x1111…: see the tests of @alx/protocol/core.

@@ -3,8 +3,9 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { TeamOutline } from '@parley/alx'
-import { type PlannedTask, planFor, type Team } from '@parley/coordinator'
+import { needsProject, type PlannedTask, planFor, type Team } from '@parley/coordinator'
 import { err, ParleyError, type Result, unwrap } from '@parley/core'
+import { worksWithoutFolder } from '../agents/kinds.ts'
 import { readTeam } from '../agents/team-files.ts'
 import { type Domains, domainSetting } from '../config/alx-settings.ts'
 import { nodeLimits } from '../limits.ts'
@@ -45,8 +46,9 @@ export class DomainTeams {
   problems(): readonly string[] {
     return Object.keys(this.#domains).flatMap(domain => {
       try {
-        this.of(domain)
-        return []
+        const { team, project } = this.of(domain) ?? {}
+        const missing = team && project === undefined ? needsProject(team, team.plan, worksWithoutFolder) : undefined
+        return missing ? [`ALX cannot solve in the domain ${domain}: ${missing.message}`] : []
       } catch (thrown) {
         if (!(thrown instanceof ParleyError)) throw thrown
         return [`ALX cannot solve in the domain ${domain}: ${thrown.message}`]

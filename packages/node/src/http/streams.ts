@@ -21,20 +21,20 @@ const ALIVE = ': alive\n\n'
 
 export class Streams {
   readonly #clock: Clock
-  readonly #allowed: (request: FastifyRequest) => boolean
+  /** Whether who asked for a stream may still have it. */
+  readonly allowed: (request: FastifyRequest) => boolean
   readonly #limits: Pick<typeof httpLimits, 'streams'>
   readonly #open = new Map<string, number>()
   readonly #stop = new AbortController()
   #count = 0
 
-  /** `allowed`: whether who asked for a stream may still have it. */
   constructor(
     clock: Clock,
     limits: Pick<typeof httpLimits, 'streams'>,
     allowed: (request: FastifyRequest) => boolean = () => true,
   ) {
     this.#clock = clock
-    this.#allowed = allowed
+    this.allowed = allowed
     this.#limits = limits
   }
 
@@ -100,7 +100,7 @@ export class Streams {
         const found = await Promise.race([next, gone.promise])
         if (typeof found === 'string') why = found
         else if (found.done) break
-        else if (!this.#allowed(reply.request)) why = 'unauthorized'
+        else if (!this.allowed(reply.request)) why = 'unauthorized'
         if (why !== undefined) break
         const { value } = found as IteratorYieldResult<Frame>
         if (raw.write(frameText(value))) continue
@@ -120,7 +120,7 @@ export class Streams {
     let stuck = 0
     const look = () => {
       stuck = raw.writableNeedDrain ? stuck + httpTimes.heartbeat : 0
-      if (!this.#allowed(request)) forbid()
+      if (!this.allowed(request)) forbid()
       if (stuck >= httpTimes.stalled) raw.destroy()
       else {
         if (stuck === 0) raw.write(ALIVE)
