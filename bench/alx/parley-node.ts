@@ -146,5 +146,7 @@ function started(running: Node): void {
 
 prepare()
 const complain = (text: string) => process.stderr.write(text)
+// Bounds are an option of the node that `runNode` passes on, and its type does not offer.
+const options = { env, home, functions, complain, started, startedBy: 'up', httpBounds: BOUNDS } as const
 // A node that does not start says so by its exit code, before it is ready.
-process.exit(await runNode({ env, home, functions, complain, started, startedBy: 'up', httpBounds: BOUNDS }))
+process.exit(await runNode(options))
