@@ -6,8 +6,7 @@ import { parseArgs } from 'node:util'
 import { type EventRow, measureEvents } from './alx/events.ts'
 import { bareEvents, parleyEvents, startParley } from './alx/parley.ts'
 import { measureRounds, type Row } from './alx/rounds.ts'
-import { type Server, ServerMissing } from './alx/server.ts'
-import { complain, missingSide, peerSide, type Side, sideOf, startBare, tasksSide } from './alx/sides.ts'
+import { peerSide, type Side, sideOf, startBare, tasksSide } from './alx/sides.ts'
 import { machine, rate, ratio, table } from './trail/measure.ts'
 
 const { values, positionals } = parseArgs({
@@ -32,21 +31,6 @@ const GOALS = { atOnce: 64, blockOfPeer: 1, agentOfTasks: 0.5 } as const
 const shown = (value: number | undefined, text: (value: number) => string) => (value === undefined ? '–' : text(value))
 const ms = (value: number) => value.toFixed(2)
 
-/** Only what this version has not yet is missing; a node that does not start is a defect, and ends the benchmark. */
-async function parleyServer(): Promise<Server | undefined> {
-  try {
-    return await startParley()
-  } catch (error) {
-    if (!(error instanceof ServerMissing)) throw error
-    complain("Parley's side", error.message)
-    return undefined
-  }
-}
-
-function parleySide(name: string, request: string): Side {
-  return parley ? sideOf(name, parley, request) : missingSide(name)
-}
-
 /** The same sides in the same order, with so many requests in flight. */
 interface Column {
   readonly atOnce: number
@@ -54,8 +38,8 @@ interface Column {
 }
 
 async function solves(): Promise<void> {
-  const block = parleySide('Parley, a solve that selects a block', 'block')
-  const agent = parleySide('Parley, a solve with an agent that does nothing', 'agent')
+  const block = sideOf('Parley, a solve that selects a block', parley, 'block')
+  const agent = sideOf('Parley, a solve with an agent that does nothing', parley, 'agent')
   const peers: Side[] = []
   const noted: Side[] = []
   if (PEERS) {
@@ -78,7 +62,7 @@ async function solves(): Promise<void> {
     for (const side of [block, agent, ...others]) await side.stop()
   }
   console.log(rates([block, agent, ...others], columns))
-  if (parley) console.log(`\n${ratios([block, agent], others, columns)}`)
+  console.log(`\n${ratios([block, agent], others, columns)}`)
   const measured = columns.find(({ atOnce }) => atOnce === GOALS.atOnce)
   if (measured) console.log(`\n${goals(measured, { block, agent, peers, tasks }).join('\n')}`)
 }
@@ -130,8 +114,7 @@ function goal(name: string, value: number | undefined, least: number): string {
 
 async function events(): Promise<void> {
   const rows: EventRow[] = []
-  if (parley) rows.push(await measureEvents(parleyEvents(parley), CLIENTS))
-  rows.push(await measureEvents(bareEvents(bare), CLIENTS))
+  for (const source of [parleyEvents(parley), bareEvents(bare)]) rows.push(await measureEvents(source, CLIENTS))
   const whole = (value: number) => value.toFixed(0)
   console.log(
     table(
@@ -149,12 +132,13 @@ async function events(): Promise<void> {
 }
 
 console.log(`${new Date().toISOString().slice(0, 10)}, ${machine()}\n`)
-const parley = await parleyServer()
+// The benchmark is Parley's: without a node that serves ALX it fails.
+const parley = await startParley()
 const bare = await startBare()
 try {
   if (!values.sse) await solves()
   if (values.short) console.log()
   if (values.sse || values.short) await events()
 } finally {
-  for (const server of [parley, bare]) await server?.stop()
+  for (const server of [parley, bare]) await server.stop()
 }

@@ -10,7 +10,7 @@ import { eventsRequest, runEventsPath } from './solve.ts'
 /** Nothing of the caller's own profile, and no port that another node may have. */
 const ENV = { PATH: process.env.PATH, ALPI_NETWORK_HOST: '127.0.0.1', ALPI_ALP_TCP_PORT: '0' }
 
-/** Rejects with `ServerMissing` where this version cannot be asked over HTTP. Its folder goes with the benchmark. */
+/** Its folder goes with the benchmark. */
 export function startParley(): Promise<Server> {
   return Server.start(join(import.meta.dirname, 'parley-node.ts'), [temporaryFolder(new Leftovers())], ENV)
 }

@@ -10,7 +10,9 @@ export interface Ready {
 }
 
 /** What a server's process says first. */
-export type Started = { readonly ready: Ready } | { readonly missing: string }
+export interface Started {
+  readonly ready: Ready
+}
 
 /** What it is asked for later. `next`: one more event on the run that is watched. */
 export type Command = 'memory' | 'next'
@@ -18,10 +20,6 @@ export type Command = 'memory' | 'next'
 export interface Memory {
   /** Bytes after a collection of the heap. */
   readonly memory: number
-}
-
-export class ServerMissing extends Error {
-  override readonly name = 'ServerMissing'
 }
 
 export class Server {
@@ -33,20 +31,16 @@ export class Server {
     this.ready = ready
   }
 
-  /** Rejects with `ServerMissing` where the server says that it cannot be had here. */
+  /** Rejects where the process ends before it is ready. */
   static async start(file: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = process.env) {
     const child = fork(file, args, { env, execArgv: [...process.execArgv, '--expose-gc'] })
-    const started = await Promise.race([
+    const { ready } = await Promise.race([
       once(child, 'message').then(([message]) => message as Started),
       once(child, 'exit').then(([code, signal]) => {
         throw new Error(`${file} ended with ${signal ?? `code ${code}`} before it was ready`)
       }),
     ])
-    if ('missing' in started) {
-      await ended(child)
-      throw new ServerMissing(started.missing)
-    }
-    return new Server(child, started.ready)
+    return new Server(child, ready)
   }
 
   async memory(): Promise<number> {

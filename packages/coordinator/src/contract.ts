@@ -174,7 +174,7 @@ export interface Coordination {
   start(request: RunRequest, setup: RunSetup): Promise<Result<{ readonly run: RunId }>>
   readonly runs: Part<RunList>
   readonly views: Pick<RunViews, 'view' | 'follow' | 'prompts'>
-  readonly records: Omit<Part<RunRecords>, 'keep' | 'begun'>
+  readonly records: Omit<Part<RunRecords>, 'keep' | 'keepWritten' | 'begun'>
   readonly works: Pick<Works, 'show'>
   readonly usage: Part<AgentUsage>
   readonly listeners: Pick<TurnListeners, 'listen' | 'recent'>

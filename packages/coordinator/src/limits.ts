@@ -80,6 +80,8 @@ export const coordinatorLimits = {
   keptKeys: 4_096,
   /** Runs whose starts are looked through at once. */
   scannedStarts: 256,
+  /** Runs that ended as they began whose records stay in memory until somebody asks for their end. */
+  keptWritten: 256,
   /** Runs that were ended of which it is kept what their cut-off turns had used. */
   keptCutOffs: 1_024,
   /** Runs that are over of which it is kept what each agent used on a day. */

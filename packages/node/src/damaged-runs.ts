@@ -53,6 +53,7 @@ export class DamagedRuns implements Coordination {
     storedRun: this.#refuse,
     find: this.#throw,
     keyed: this.#throw,
+    written: () => undefined,
     account: this.#refuse,
     proof: this.#refuse,
   }

@@ -78,6 +78,23 @@ test('the end is on record when the start is answered, and a key has one run', a
   expect(await f.coordinator.runs.list()).toHaveLength(1)
 })
 
+test.each([ANSWER, FAILURE])('who watches it at once and who reads the record later are told the same', async ends => {
+  const f = await Fixture.open()
+  const port = portOf(f, ends)
+  const { run } = unwrap(await port.start(request))
+  const told = async () => {
+    const pages: RunPage[] = []
+    for await (const page of port.watch(run, { principal: alice })) pages.push(page)
+    return { events: pages.flatMap(({ events }) => events), end: pages.at(-1)?.end, cursor: pages.at(-1)?.cursor }
+  }
+  expect(f.coordinator.records.written(run)).toBeDefined()
+  const atOnce = await told()
+  expect(atOnce.end?.outcome).toBe(ends.outcome)
+  // What was in memory is gone with the first answer.
+  expect(f.coordinator.records.written(run)).toBeUndefined()
+  expect(await told()).toEqual(atOnce)
+})
+
 test('more runs of a principal end at once than may be at work', async () => {
   const f = await Fixture.open({}, { runs: 2 })
   const port = portOf(f, ANSWER)

@@ -119,16 +119,18 @@ async function* watch(
     next.catch(() => undefined)
     return next
   }
-  let last: Pick<RunPage, 'events' | 'cursor'> = { events: [], cursor: after }
+  const whole = coordinator.records.written(run)?.after(after) ?? []
+  const isWhole = whole.some(entry => isEnd(entry, root))
+  let last = pageOf(isWhole ? whole : [], after)
   try {
-    let next = (await endedBefore(trail, run, root, after)) ? undefined : nextPage()
+    let next = isWhole || (await endedBefore(trail, run, root, after)) ? undefined : nextPage()
     while (next) {
       const page = await Promise.race([next, spoken.ready()])
       if (signal?.aborted) return
       if (coordinator.stopping.aborted) throw stopping(last.cursor)
       if (page?.done) return
       const entries: readonly FollowedEntry[] = page?.value.entries ?? []
-      last = { events: entries.map(eventOf), cursor: entries.at(-1)?.seq ?? last.cursor }
+      last = pageOf(entries, last.cursor)
       if (entries.some(entry => isEnd(entry, root))) break
       const text = spoken.take()
       yield { ...last, ...given({ text }) }
@@ -160,6 +162,10 @@ function isEnd({ event_type, body }: FollowedEntry, root: string): boolean {
   if (event_type !== 'workspace_state_changed') return false
   const { workspace_id, to_state } = body as EventBody<'workspace_state_changed'>
   return workspace_id === root && isTerminal(to_state)
+}
+
+function pageOf(entries: readonly FollowedEntry[], after: number): Pick<RunPage, 'events' | 'cursor'> {
+  return { events: entries.map(eventOf), cursor: entries.at(-1)?.seq ?? after }
 }
 
 function eventOf({ seq, id, timestamp, event_type, body }: FollowedEntry): RunEntry {

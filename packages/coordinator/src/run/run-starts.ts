@@ -191,7 +191,12 @@ export class RunStarts {
     }
     const started = await this.#begin(run, owner, { gates: { task_approval: false } }, facts)
     if (!started.ok) return started
-    if (!this.#host.stopping.aborted) await this.#drivers.end(started.value, ends)
+    if (!this.#host.stopping.aborted) {
+      // Its end releases it.
+      const { recent } = this.#host.trail.readable(run)
+      await this.#drivers.end(started.value, ends)
+      this.#told.records.keepWritten(run, recent)
+    }
     this.#host.log('debug', `started ${run}, which has ended`, { run, principal: principal.id })
     return ok({ run })
   }

@@ -19,9 +19,10 @@ import {
   unwrap,
 } from '@parley/core'
 import type { ProofReport } from '@parley/kernel'
+import type { ReadableRun } from '@parley/trail'
 import type { RunAccount } from '../contract.ts'
 import { coordinatorLimits } from '../limits.ts'
-import type { Load, RunProjection } from '../projection/run-projection.ts'
+import { type Load, RunProjection } from '../projection/run-projection.ts'
 import type { RunFacts } from '../run/facts.ts'
 import { keyMark, MarkedRuns } from '../run/run-key.ts'
 import type { RunsHost } from '../run/runs-host.ts'
@@ -37,6 +38,9 @@ export interface CutOff {
   readonly usage: Usage
 }
 
+/** What is durable of a run, as it passed through this process. */
+type Written = ReadableRun['recent']
+
 export const NOTHING_CUT_OFF: CutOff = { turns: 0, usage: {} }
 
 export class RunRecords {
@@ -46,6 +50,8 @@ export class RunRecords {
   readonly #marked: MarkedRuns
   /** The oldest first. */
   readonly #cutOffs = new Map<RunId, CutOff>()
+  /** Of runs that ended as they began, until somebody asks for their end; the oldest first. */
+  readonly #written = new Map<RunId, Written>()
 
   constructor(host: RunsHost, views: Pick<RunViews, 'readable'>) {
     this.#host = host
@@ -63,6 +69,18 @@ export class RunRecords {
     this.#cutOffs.set(run, cutOff)
     const [oldest] = this.#cutOffs.keys()
     if (this.#cutOffs.size > coordinatorLimits.keptCutOffs && oldest !== undefined) this.#cutOffs.delete(oldest)
+  }
+
+  /** Of a run that has just ended as it began: who started it asks for its end at once, and need not read it again. */
+  keepWritten(run: RunId, written: Written): void {
+    this.#written.set(run, written)
+    const [oldest] = this.#written.keys()
+    if (this.#written.size > coordinatorLimits.keptWritten && oldest !== undefined) this.#written.delete(oldest)
+  }
+
+  /** Undefined for most runs, which are read where they are. */
+  written(run: RunId): Written | undefined {
+    return this.#written.get(run)
   }
 
   async storedRun(run: RunId): Promise<Result<StoredRun>> {
@@ -141,10 +159,23 @@ export class RunRecords {
       if (driver.projection.over) await driver.finished
       return ok(await this.#told(stored.value, driver.projection, driver.cutOff, usageOf(driver.view.usage)))
     }
-    const projection = await this.#views.readable(run)
+    const written = await this.#takeWritten(run)
+    const projection = written ? ok(written) : await this.#views.readable(run)
     if (!projection.ok) return projection
     const cutOff = this.#cutOffs.get(run) ?? NOTHING_CUT_OFF
     return ok(await this.#told(stored.value, projection.value, cutOff, usageOf(runView(run, projection.value).usage)))
+  }
+
+  /** Undefined where the end is not in it. */
+  async #takeWritten(run: RunId): Promise<RunProjection | undefined> {
+    const written = this.#written.get(run)
+    const entries = written?.after(0)
+    this.#written.delete(run)
+    if (!written || !entries) return undefined
+    const projection = new RunProjection()
+    const load = this.#load(run)
+    for (const entry of entries) await projection.apply(entry, async id => written.object(id)?.value ?? load(id))
+    return projection.over ? projection : undefined
   }
 
   async #told(stored: StoredRun, projection: RunProjection, cutOff: CutOff, onRecord: Usage): Promise<RunAccount> {

@@ -255,6 +255,7 @@ export class ScriptedCoordinator implements Coordination {
     storedRun: async run => noRun(run),
     find: async () => ({ runs: [] }),
     keyed: async () => undefined,
+    written: () => undefined,
     account: async run => noRun(run),
     proof: async (_run, entry) => err(new ParleyError('not_found', `There is no entry ${entry}.`)),
   }
