@@ -22,7 +22,7 @@ export const OWNERS: readonly Mutant[] = [
     id: 'WX-014-operator',
     rule: 'the house goes on whatever state its operator is in',
     file: 'run/start.ts',
-    find: 'if (!users || house) return undefined',
+    find: 'if (!users || standing) return undefined',
     replace: 'if (!users) return undefined',
     tests: 'run/run.test.ts',
   },
