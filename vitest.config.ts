@@ -1,6 +1,5 @@
 // Tests run the sources as they are: no build step. Each file gets its own process, since some tests kill or fork.
 // `npm test` adds the reporters (scripts/test.ts); `npm run soak` sets PARLEY_SOAK, and its tests may take hours.
-import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 const timeout = process.env.PARLEY_SOAK ? 6 * 60 * 60_000 : 60_000
@@ -10,8 +9,8 @@ export default defineConfig({
   test: {
     include: ['packages/*/src', 'scripts', 'sim', 'faults', 'bench'].map(folder => `${folder}/**/*.test.ts`),
     pool: 'forks',
-    // More than there are cores: a third of the time a test waits for a disk or another process.
-    maxWorkers: Math.ceil(1.5 * availableParallelism()),
+    // All cores: left to itself it keeps one free, which on a machine of two doubles the time.
+    maxWorkers: '100%',
     execArgv: ['--conditions=parley-source', '--disable-warning=ExperimentalWarning'],
     testTimeout: timeout,
     hookTimeout: timeout,

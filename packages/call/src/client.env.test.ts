@@ -307,8 +307,11 @@ test('a server process that is killed with SIGKILL in the middle of a call is su
   expect(await client.call('test', 'pid', null)).toBe(first.child.pid)
   const held = client.invoke('test', 'hold', null)
   expect(await first.line()).toBe('held')
+  const gone = once(first.child, 'exit')
   first.child.kill('SIGKILL')
   expect((await held).result).toMatchObject({ ok: false, error: LOST })
+  // Until then its socket may still take a connection.
+  await gone
   const waits = client.call('test', 'pid', null)
   const second = script(SERVER, path)
   expect(await waits).toBe(second.child.pid)
